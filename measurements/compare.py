@@ -16,7 +16,8 @@ from typing import Any
 
 from medical_tasks.catalog import tasks
 from medical_tasks.comparison import statistics
-from medical_tasks.comparison.comparing import Compared, Selection, compare_pairs
+from medical_tasks.comparison.compared import Compared, Selection
+from medical_tasks.comparison.comparing import compare_pairs
 from medical_tasks.comparison.statistics import RESAMPLES
 from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, run_names, sections
 
@@ -77,9 +78,8 @@ def made(label: str, seed: int, items: int, calculators: int) -> Compared:
         for task in TASKS
         for place in range(items)
     ]
-    return Compared(
-        label=label, results={"tasks": {task: {"recipe": recipe} for task in TASKS}}, rows=rows
-    )
+    results: Any = {"tasks": {task: {"recipe": recipe} for task in TASKS}}
+    return Compared(label=label, results=results, rows=rows)
 
 
 METRICS = ("accuracy", "accuracy_official", "accuracy_recomputed", "accuracy_agreed")

@@ -322,7 +322,7 @@ def pairs(draws: int) -> None:
             made = paired_bootstrap(
                 *columns, clusters=clusters.tolist(), limits=None, resamples=500
             )
-            entry: dict[str, Any] = {**as_json(made), "p": made.p_value}
+            entry: Any = {**as_json(made), "p": made.p_value}
             alone += made.ci_low <= gap <= made.ci_high
             with_judge_error(entry, facts)
             held += entry["ci_low"] <= gap <= entry["ci_high"]
@@ -447,7 +447,7 @@ def drifts(draws: int) -> None:
                 made = Calibration(Path(), "", check, "confusion").correct(
                     task, items, scores, None, answers
                 )
-                entry = made.entries[metric.name]
+                entry = made.figures[metric.name]
                 if entry["value"] is None:
                     refused += 1
                     continue

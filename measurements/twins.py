@@ -25,7 +25,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_TWINS
 from medical_tasks.calculators import CalculatorInputError, calculate, find
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
 from medical_tasks.construct.fresh.twins import KINDS, twin_rows
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
 
 LEXICON: Final = json.loads(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -124,4 +124,4 @@ def write_run(
     """Writes a run whose rows are made up."""
     items = run_files.ItemsFile(name for row in rows for name in row)
     items.add(rows)
-    run_files.write_run(folder, dict(results), items, **more)
+    run_files.write_run(folder, cast(run_files.Results, dict(results)), items, **more)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
-from medical_tasks.comparison.comparing import Compared, read_compared
+from medical_tasks.comparison.compared import Compared, read_compared
 from medical_tasks.comparison.planning import (
     Goal,
     Kind,

@@ -10,7 +10,8 @@ for runs of this size that stand exactly on the limit (`gate_risk`); above 5.5 %
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,15 +19,15 @@ from typing import Any, Final
 import numpy as np
 
 from medical_tasks.catalog import tasks
-from medical_tasks.comparison.comparing import (
+from medical_tasks.comparison.compared import (
     NONE,
     Compared,
     Selection,
-    compare_tasks,
     read_compared,
     rows_by_task,
     shared_rows,
 )
+from medical_tasks.comparison.comparing import compare_tasks
 from medical_tasks.comparison.gate_risk import (
     FEWEST_SIMULATED,
     MOST,
@@ -44,11 +45,16 @@ from medical_tasks.runs.calibrating import SUFFIX, raw_name
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import differing, mapping, one_line
-from medical_tasks.runs.results import groups_of
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    groups_of,
+)
 from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.spec import MetricSpec
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
+_HEADER: Final = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
 _TAIL: Final = 0.025
 _ROUNDED: Final = 1e-6
 _BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
@@ -192,7 +198,7 @@ def _findings(
             yield replace(empty, reason=f"the run has no groups by {rule.by}")
 
 
-def _unlike(scope: Scope, entry: Mapping[str, Any], baseline: Compared | None) -> str:
+def _unlike(scope: Scope, entry: Json, baseline: Compared | None) -> str:
     """Why the run that a margin is held against measures something else; "" where it does not."""
     if baseline is None:
         return ""
@@ -205,7 +211,7 @@ def _unlike(scope: Scope, entry: Mapping[str, Any], baseline: Compared | None) -
     return scope.unlike(entry, other, tasks()[scope.task])
 
 
-def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) -> Finding:
+def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, finding: Finding) -> Finding:
     """A finding with how often a run of this size on the limit would get GO, where that is known.
 
     Corrected scores have an error of their labels too, and a sample that of the draw; the width of
@@ -213,29 +219,29 @@ def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Find
     """
     task = tasks()[rule.task]
     metric = next((each for each in task.metrics if each.name == rule.metric), None)
-    if found.reason or metric is None or rule.kind == "width_at_most":
-        return found
-    columns = _columns(rule, metric, run, baseline, found.group)
+    if finding.reason or metric is None or rule.kind == "width_at_most":
+        return finding
+    columns = _columns(rule, metric, run, baseline, finding.group)
     sampled = "subset" in run.results["tasks"][rule.task]["recipe"]
-    if baseline is None and not sampled and _contradicted(columns, found):
-        said = "the value or its interval is not what items.parquet says: score the answers again"
-        return replace(found, reason=said)
-    independent = len(columns.second[0])
-    if columns.clusters is not None:
-        independent = len(set(columns.clusters))
+    if baseline is None and not sampled and _contradicted(columns, finding):
+        problem = (
+            "the value or its interval is not what items.parquet says: score the answers again"
+        )
+        return replace(finding, reason=problem)
+    items = len(columns.second[0])
+    independent = items if columns.clusters is None else len(set(columns.clusters))
     if independent < FEWEST:
-        return replace(found, reason=f"too few to tell: {independent} that are independent")
-    limit = Limit(found.limit, at_most=found.at_most)
-    meets = limit.met(*sorted((found.low or 0.0, found.high or 0.0)))
+        return replace(finding, reason=f"too few to tell: {independent} that are independent")
+    limit = Limit(finding.limit, at_most=finding.at_most)
+    meets = limit.met(*sorted((finding.low or 0.0, finding.high or 0.0)))
     risk = None
     if not sampled and (meets or rule.by == NONE):
         estimate = risk_of_value if baseline is None else risk_of_difference
         risk = estimate(columns, limit)
-    exact = risk is not None and risk.exact
-    if meets and not exact and len(columns.second[0]) < FEWEST_SIMULATED:
-        few = f"too few to tell: {len(columns.second[0])} items, {FEWEST_SIMULATED} are needed"
-        return replace(found, reason=few)
-    return replace(found, risk=risk)
+    if meets and items < FEWEST_SIMULATED and not (risk is not None and risk.exact):
+        few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
+        return replace(finding, reason=few)
+    return replace(finding, risk=risk)
 
 
 def _contradicted(columns: Columns, found: Finding) -> bool:
@@ -273,9 +279,7 @@ def _columns(
     return columns_of(metric, {each.name: each for each in task.metrics}, first, second, clusters)
 
 
-def _measured(
-    rule: Rule, metric: Mapping[str, Any] | None, empty: Finding, entry: Mapping[str, Any]
-) -> Finding:
+def _measured(rule: Rule, metric: Json | None, empty: Finding, entry: Json) -> Finding:
     if metric is None:
         why = rule.metric.endswith("_official") and mapping(entry.get("paper")).get("official")
         return replace(empty, reason=str(why or "the run does not report it"))
@@ -358,7 +362,7 @@ def _open_ends(rule: Rule, run: Compared, group: str) -> tuple[float, float]:
     )
 
 
-def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
+def _judge(rule: Rule, entry: Json, empty: Finding) -> Finding:
     _, _, check = read_check(rule.check)
     kappa, asked, general = (
         summary_of(check)["kappa"],
@@ -381,19 +385,13 @@ def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
     )
 
 
-def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, dict[str, Any]]:
+def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, JsonDict]:
     """The findings as text, and for programs."""
-    several = len({finding.run for finding in findings}) > 1
-    header = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
     rows = [_row(each) for each in findings]
-    columns = [place for place, name in enumerate(header) if name != "run" or several]
-    lines = align(
-        [header[place] for place in columns], [[row[place] for place in columns] for row in rows]
-    )
-    counts = ", ".join(
-        f"{sum(each.verdict == name for each in findings)} {name}"
-        for name in (GO, NO_GO, INCONCLUSIVE)
-    )
+    first = 0 if len({finding.run for finding in findings}) > 1 else 1
+    lines = align(_HEADER[first:], [row[first:] for row in rows])
+    numbers = Counter(finding.verdict for finding in findings)
+    counts = ", ".join(f"{numbers[name]} {name}" for name in (GO, NO_GO, INCONCLUSIVE))
     notes = [f"This policy decides about {scope.said}." for scope in policy.scopes.values()]
     if any(each.risk is not None for each in findings):
         notes.append(
@@ -429,6 +427,6 @@ def _row(each: Finding) -> tuple[str, ...]:
     )
 
 
-def _scope_told(scope: Scope) -> dict[str, Any]:
+def _scope_told(scope: Scope) -> JsonDict:
     """A scope as JSON values."""
     return {**asdict(scope), "accept": sorted(scope.accept)}

@@ -12,16 +12,17 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from medical_tasks.comparison.comparing import Compared, Selection, rows_by_task
+from medical_tasks.comparison.compared import Compared, Selection, rows_by_task
 from medical_tasks.comparison.statistics import is_counted, item_value
 from medical_tasks.comparison.tables import Section
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.numbers import FEWEST, percent
 from medical_tasks.runs.recipes import deciding_generation, differing, mapping, short
+from medical_tasks.runs.results import Json, JsonDict, Row
 from medical_tasks.scoring.intervals import student_quantile
 from medical_tasks.scoring.means import ROUNDING, unseen_share
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -45,7 +46,7 @@ class Sample:
     clusters: Sequence[str]
 
 
-def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
+def gap_of(published: Sample, fresh: Sample) -> JsonDict:
     """The gap of two samples of values in 0 to 1 with its 95 % interval, over the groups of both, one or more."""
     shared = sorted({*published.groups} & {*fresh.groups})
     k, fewest = len(shared), math.inf
@@ -105,9 +106,9 @@ def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
 
 def memory_gap(
     published: Compared, fresh: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection
-) -> dict[str, Any]:
+) -> JsonDict:
     """The gap of each task of both runs, by metric; a `UsageError` where a task cannot be compared so."""
-    found: dict[str, Any] = {}
+    found: JsonDict = {}
     rows = rows_by_task(published), rows_by_task(fresh)
     names = [
         name
@@ -139,7 +140,7 @@ def memory_gap(
     return found
 
 
-def _refused(task: TaskSpec, recipes: Sequence[Mapping[str, Any]]) -> str:
+def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
     """Why two runs cannot be compared so, as a sentence; empty when they can."""
     benchmark, configs = (
         task.benchmark,
@@ -172,58 +173,65 @@ def _refused(task: TaskSpec, recipes: Sequence[Mapping[str, Any]]) -> str:
 def _entry(
     task: TaskSpec,
     metric: MetricSpec,
-    recipes: Sequence[Mapping[str, Any]],
-    sides: Sequence[Mapping[str, Mapping[str, Any]]],
-) -> dict[str, Any]:
+    recipes: Sequence[Json],
+    sides: Sequence[Mapping[str, Row]],
+) -> JsonDict:
     if metric.kind not in ("proportion", "mean") or metric.limits != (0.0, 1.0):
         raise UsageError(
             f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and its like."
         )
-    group = f"group_{task.benchmark.gap_group}"
-    samples, notes = [], []
-    for run, side in zip(("published", "fresh"), sides, strict=True):
-        rows = [row for row in side.values() if is_counted(metric, row) and row.get(group)]
-        if len(rows) < len(side):
-            notes.append(f"{len(side) - len(rows)} {run} items without a value are left out")
-        samples.append(
-            Sample(
-                values=[item_value(metric, row) for row in rows],
-                groups=[row[group] for row in rows],
-                clusters=[str(row.get("cluster") or row["id"]) for row in rows],
-            )
-        )
-    if not {*samples[0].groups} & {*samples[1].groups}:
+    group = task.benchmark.gap_group
+    notes: list[str] = []
+    published, fresh = (
+        _sample(metric, group, name, side, notes)
+        for name, side in zip(("published", "fresh"), sides, strict=True)
+    )
+    if {*published.groups}.isdisjoint(fresh.groups):
         raise UsageError(
-            f"{task.name}: no {task.benchmark.gap_group} is in both runs. Take fresh rows of the same ones."
+            f"{task.name}: no {group} is in both runs. Take fresh rows of the same ones."
         )
-    made = gap_of(*samples)
-    groups = made["groups"]
-    if left := len({*samples[0].groups} ^ {*samples[1].groups}):
-        notes.append(f"{left} {task.benchmark.gap_group}s are in one run only and are left out")
+    gap = gap_of(published, fresh)
+    groups = gap["groups"]
+    if left := len({*published.groups} ^ {*fresh.groups}):
+        notes.append(f"{left} {group}s are in one run only and are left out")
     if str(mapping(recipes[0].get("model")).get("name")).startswith("responses/"):
         notes.append(
             "the answers are files: only you know that they are of one model, asked in one way"
         )
-    half = max(made["gap"] - made["ci_low"], made["ci_high"] - made["gap"])
+    half = max(gap["gap"] - gap["ci_low"], gap["ci_high"] - gap["gap"])
+    sums = {
+        name: math.fsum(each[name] for each in groups.values())
+        for name in ("published", "fresh", "n_published", "n_fresh")
+    }
     entry = {
-        "published": math.fsum(each["published"] for each in groups.values()) / len(groups),
-        "fresh": math.fsum(each["fresh"] for each in groups.values()) / len(groups),
-        **{key: made[key] for key in ("gap", "ci_low", "ci_high")},
+        "published": sums["published"] / len(groups),
+        "fresh": sums["fresh"] / len(groups),
+        **{key: gap[key] for key in ("gap", "ci_low", "ci_high")},
         "n_groups": len(groups),
-        "n_published": sum(each["n_published"] for each in groups.values()),
-        "n_fresh": sum(each["n_fresh"] for each in groups.values()),
+        "n_published": int(sums["n_published"]),
+        "n_fresh": int(sums["n_fresh"]),
         "enough": len(groups) >= FEWEST and half <= WIDEST,
-        "needed": made["needed"],
+        "needed": gap["needed"],
     }
-    return {
-        **entry,
-        "verdict": _verdict(entry, task.benchmark.gap_group),
-        "notes": notes,
-        "groups": groups,
-    }
+    return {**entry, "verdict": _verdict(entry, group), "notes": notes, "groups": groups}
 
 
-def _verdict(entry: Mapping[str, Any], group: str) -> str:
+def _sample(
+    metric: MetricSpec, group: str, name: str, rows: Mapping[str, Row], notes: list[str]
+) -> Sample:
+    """The items of a run that have a value and a group."""
+    column = f"group_{group}"
+    kept = [row for row in rows.values() if is_counted(metric, row) and row.get(column)]
+    if len(kept) < len(rows):
+        notes.append(f"{len(rows) - len(kept)} {name} items without a value are left out")
+    return Sample(
+        values=[item_value(metric, row) for row in kept],
+        groups=[row[column] for row in kept],
+        clusters=[str(row.get("cluster") or row["id"]) for row in kept],
+    )
+
+
+def _verdict(entry: Json, group: str) -> str:
     if entry["n_groups"] < FEWEST:
         return (
             f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
@@ -241,7 +249,7 @@ def _verdict(entry: Mapping[str, Any], group: str) -> str:
     return f"too small to tell: at least {entry['needed']:,} items a side are needed for ±{100 * WIDEST:g} points"
 
 
-def gap_sections(found: Mapping[str, Any]) -> list[Section]:
+def gap_sections(found: Json) -> list[Section]:
     """The table of `memory_gap`, in percent and points."""
     rows, notes = [], []
     for task, metrics in found.items():

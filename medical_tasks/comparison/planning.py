@@ -26,7 +26,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from medical_tasks.comparison.comparing import Compared, rows_by_task, shared_rows
+from medical_tasks.comparison.compared import Compared, rows_by_task, shared_rows
 from medical_tasks.comparison.gate_risk import (
     FEWEST_SIMULATED,
     MOST,
@@ -39,6 +39,7 @@ from medical_tasks.comparison.statistics import Columns, columns_of
 from medical_tasks.data.task_data import TaskData, asked_part, draw
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.numbers import FEWEST
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.scoring.estimates import Floats
 from medical_tasks.scoring.finite import strata_of, whole_set_estimate
 from medical_tasks.scoring.intervals import (
@@ -197,9 +198,10 @@ def runs_columns(
         UsageError: a run is not of all items, asked each item several times, or lacks the metric.
     """
     for run in runs:
-        entry = run.results["tasks"].get(task.name, {"metrics": {}, "recipe": {}})
-        told, recipe = entry["metrics"].get(metric.name, {}), entry["recipe"]
-        lacking = told.get("ci_low") is None or told.get("ci_high") is None
+        entry = mapping(run.results["tasks"].get(task.name))
+        figure = mapping(mapping(entry.get("metrics")).get(metric.name))
+        recipe = mapping(entry.get("recipe"))
+        lacking = figure.get("ci_low") is None or figure.get("ci_high") is None
         if lacking or any(asked_part(recipe).values()) or "repeats" in recipe:
             raise UsageError(
                 f"{run.label}: is no run of all items of {task.name}, each asked once, with an "

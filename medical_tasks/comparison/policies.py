@@ -41,13 +41,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.catalog import dataset_spec, tasks
-from medical_tasks.comparison.comparing import NONE
+from medical_tasks.comparison.compared import NONE
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.runs import recipes
 from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.recipes import mapping, one_line
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = ["Policy", "Rule", "Scope", "read_policy"]
@@ -101,7 +102,7 @@ class Scope:
         parts = [f"configuration {self.config}", f"split {self.split}", prompts, f"{least} items"]
         return f"{self.task}: {', '.join(parts)}"
 
-    def mismatch(self, entry: Mapping[str, Any], *, baseline: bool = False) -> str:
+    def mismatch(self, entry: Json, *, baseline: bool = False) -> str:
         """Why a task's results are not what the policy decides about; "" where they are.
 
         Args:
@@ -134,7 +135,7 @@ class Scope:
             return f"{items:,} items, while the policy needs {self.least_items:,}"
         return ""
 
-    def unlike(self, run: Mapping[str, Any], other: Mapping[str, Any], task: TaskSpec) -> str:
+    def unlike(self, run: Json, other: Json, task: TaskSpec) -> str:
         """What makes a run's results another test than those it is held against; "" if nothing."""
         differences = recipes.recipe_differences(
             self.task, other["recipe"], run["recipe"], metrics=task.metrics
@@ -273,7 +274,7 @@ def _rule(entry: Any, place: str, folder: Path) -> Rule:
     _check_limit(kind, float(limit), metric, place)
     if "by" in texts:
         _check_breakdown(task, texts["metric"], texts["by"], place)
-    paths: dict[str, Any] = {
+    paths: JsonDict = {
         name: folder / texts.pop(name) for name in ("against", "check") if name in texts
     }
     return Rule(kind=kind, limit=float(limit), **texts, **paths)
@@ -332,9 +333,9 @@ def _check_limit(kind: str, limit: float, metric: MetricSpec | None, place: str)
     share = " (50 % is 0.5)" if high == 1.0 else ""
     if not (low <= limit <= high and math.isfinite(limit)):
         raise UsageError(f"{place}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}.")
-    least = kind in ("at_least", "coverage_at_least", "judge_kappa_at_least")
-    by_chance = kind == "judge_kappa_at_least" and limit == low  # a judge can do worse
-    if limit == (low if least else high) and not by_chance:
+    least = kind.endswith("at_least")
+    # A judge can do worse than by chance.
+    if limit == (low if least else high) and kind != "judge_kappa_at_least":
         raise UsageError(
             f"{place}: no run could break {kind} = {limit:g}, as the scale is from {low:g} to "
             f"{high:g}{share}. Set the limit that a run must keep, or leave out the rule."

@@ -6,18 +6,25 @@ Each metric becomes a numerator and a denominator per item, so that proportions,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, Protocol, Required, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from medical_tasks.runs.numbers import FEWEST, too_few_to_tell
-from medical_tasks.runs.results import groups_of, weight_column
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    Number,
+    Row,
+    groups_of,
+    weight_column,
+)
 from medical_tasks.scoring import paired
-from medical_tasks.scoring.averages import Components, average_of, components, sums
+from medical_tasks.scoring.averages import Sums, average_of, components, in_turns, sums
 from medical_tasks.scoring.bootstrap import linear
 from medical_tasks.scoring.correction import JudgeError, widening
 from medical_tasks.scoring.estimates import Comparison, Floats, as_json
@@ -32,58 +39,145 @@ CHANGED: Final = 1e-12
 """Values that are closer than this are the same but for rounding."""
 
 
+class Difference(TypedDict, total=False):
+    """A metric of two runs on the same items, the second minus the first; None where nobody knows.
+
+    Attributes:
+        value_a: of the first run.
+        value_b: of the second.
+        difference: of the values.
+        ci_low: the lower end of its 95 % interval.
+        ci_high: the upper end.
+        n: how many items count in both runs.
+        n_clusters: how many of them are independent.
+        test: the test to read.
+        p: its p value; `p_value` is that of the interval, `p_holm` adjusted over `tests` tests.
+        minimum_detectable_difference: the smallest true one that so many items find in 4 of 5 cases.
+        flips: how many items improved, worsened and stayed the same.
+        items: which ones, where that is asked for.
+        equivalence: the p values of a difference within a margin, and beyond it.
+        mcnemar: of items that are right or wrong, McNemar's test.
+        notes: what a reader must know.
+        too_few: whether a group has too few items to tell.
+        comparable: False where a judge by words decided it, or an average lacks metrics.
+    """
+
+    value_a: Required[Number]
+    value_b: Required[Number]
+    difference: Required[Number]
+    ci_low: Required[Number]
+    ci_high: Required[Number]
+    n: Required[int]
+    n_clusters: Required[int]
+    test: str
+    p: Number
+    p_value: Number
+    p_holm: Number
+    tests: int
+    minimum_detectable_difference: Number
+    flips: dict[str, int] | None
+    items: dict[str, list[JsonDict]]
+    equivalence: Json
+    mcnemar: Json
+    notes: list[str]
+    higher_is_better: bool
+    too_few: bool
+    comparable: bool
+    unit: str
+    missing_components: list[str]
+
+
+Differences: TypeAlias = dict[str, Difference]
+"""Differences by the names of their metrics."""
+Breakdowns: TypeAlias = dict[str, dict[str, Differences]]
+"""Breakdown to group to differences."""
+
+
+class ComparedTask(TypedDict):
+    """A task of two results.
+
+    Attributes:
+        n_items: how many items both have.
+        warnings: what a reader must know of the comparison.
+        metrics: the differences of all items.
+        breakdown: those of groups.
+        paper: whether each result is comparable with the paper.
+        refused: why the task is not compared; then the others are empty.
+    """
+
+    n_items: int
+    warnings: list[str]
+    metrics: Differences
+    breakdown: Breakdowns
+    paper: list[Json]
+    refused: list[str]
+
+
+class Compare(Protocol):
+    """Compares the columns of a metric."""
+
+    def __call__(self, columns: Columns, /, *, resamples: int, whole: bool) -> Difference:
+        """Of a group where not `whole`."""
+        ...
+
+
 def compare_columns(
     columns: Columns, *, resamples: int = RESAMPLES, whole: bool = True, margin: float | None = None
-) -> dict[str, Any]:
-    """Compares two runs, the second minus the first; not `whole` is a group, which of few pairs gets no interval and no test.
+) -> Difference:
+    """Compares two runs, the second minus the first.
 
-    Returns the values, difference, interval, counts, `test` and `p` (the test to read), `flips` and `notes`, as JSON; with a
-    `margin` also `equivalence`: the p values that the difference is within it, and that it is beyond.
-    A group that is `too_few_to_tell` has `too_few`.
+    Args:
+        columns: a metric of both runs.
+        resamples: draws of the bootstrap.
+        whole: False for a group: of few pairs it gets no interval and no test, and one that is
+            `too_few_to_tell` is marked.
+        margin: of equivalence; None for no such test.
     """
-    metric = columns.metric
+    metric, values = columns.metric, columns.values
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
-    made = _bootstrap(columns, limits, resamples)
+    comparison = _bootstrap(columns, limits, resamples)
     # Without -0.0, which swapping runs leaves.
-    entry: dict[str, Any] = {
-        name: value if value is None else value + 0 for name, value in as_json(made).items()
+    numbers: Any = {
+        name: value if value is None else value + 0 for name, value in as_json(comparison).items()
     }
+    entry: Difference = numbers
+    few = comparison.n_clusters < FEWEST
     entry["minimum_detectable_difference"] = detectable(columns)
     entry["test"], entry["p"] = "bootstrap", entry["p_value"]
-    if metric.kind == "proportion" and columns.values is not None:
-        tested = paired.mcnemar(*columns.values, clusters=columns.clusters)
-        entry["mcnemar"] = as_json(tested)
+    if metric.kind == "proportion" and values is not None:
+        tested = paired.mcnemar(*values, clusters=columns.clusters)
         entry["test"], entry["p"] = "McNemar", tested.p_exact if tested.n else None
+        entry["mcnemar"] = as_json(tested)
     entry["flips"] = _flips(columns)
     entry["higher_is_better"] = metric.higher_is_better
     if metric.unit:
         entry["unit"] = metric.unit
     if columns.missing:
-        entry |= {"missing_components": list(columns.missing), "comparable": False}
-    few = made.n_clusters < FEWEST
+        entry["missing_components"], entry["comparable"] = list(columns.missing), False
     if margin is not None:
         a, b, ends = _sides(columns, limits)
-        found = paired.equivalence(a, b, margin, clusters=columns.clusters, limits=ends)
-        within, beyond = (None if math.isnan(p) else p for p in found)
+        tests = paired.equivalence(a, b, margin, clusters=columns.clusters, limits=ends)
+        within, beyond = (None if math.isnan(p) else p for p in tests)
         entry["equivalence"] = {"margin": margin, "p": within, "p_beyond": beyond}
-    if not whole and too_few_to_tell(
-        entry["difference"], entry["minimum_detectable_difference"], made.n_clusters
-    ):
-        entry["too_few"] = True
-    if few and not whole:
-        entry |= {
-            "ci_low": None,
-            "ci_high": None,
-            "p_value": None,
-            "p": None,
-            "minimum_detectable_difference": None,
-        }
-        entry.pop("mcnemar", None)
-    entry["notes"] = [_few_said(made)] if few else []
+    entry["notes"] = [_few_said(comparison)] if few else []
+    if not whole:
+        _mark_group(entry, few=few)
     return entry
 
 
-def with_judge_error(entry: dict[str, Any], facts: Sequence[Mapping[str, Any]]) -> None:
+def _mark_group(entry: Difference, *, few: bool) -> None:
+    """Marks a group that is too small to tell; of `few` pairs it loses its interval and test."""
+    if too_few_to_tell(
+        entry["difference"], entry["minimum_detectable_difference"], entry["n_clusters"]
+    ):
+        entry["too_few"] = True
+    if few:
+        entry["ci_low"] = entry["ci_high"] = entry["p_value"] = entry["p"] = None
+        entry["minimum_detectable_difference"] = None
+        entry.pop("mcnemar", None)
+
+
+def with_judge_error(entry: Difference, facts: Sequence[Json]) -> None:
     """Widens the comparison of two corrected metrics by the error of the labels, which both runs share."""
     first, second = (
         {name: np.array(each[name]) for name in ("weights", "slope")} for each in facts
@@ -112,7 +206,7 @@ def with_judge_error(entry: dict[str, Any], facts: Sequence[Mapping[str, Any]]) 
         entry["p_value"] = entry["p"] = max(min(1.0, 2.0 * tail), entry["p"])
 
 
-def _widened(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[float, float]:
+def _widened(first: Json, second: Json) -> tuple[float, float]:
     """How far the judge's drift widens a difference: as far as the answers of both runs lie apart."""
     none = {"distance": 0.0, "drift": (0.0, 0.0)}
     reaches = [
@@ -124,7 +218,7 @@ def _widened(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[float
     return sum(down for down, _ in reaches), sum(up for _, up in reaches)
 
 
-def adjust(entries: Sequence[dict[str, Any]]) -> None:
+def adjust(entries: Sequence[Difference]) -> None:
     """Adds to a family of entries their p values adjusted by Holm (`p_holm`), and how many there are (`tests`)."""
     adjusted = paired.holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
     tests = sum(entry["p"] is not None for entry in entries)
@@ -133,7 +227,7 @@ def adjust(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: int) -> Comparison:
-    given: dict[str, Any] = {"clusters": columns.clusters, "limits": limits, "resamples": resamples}
+    given: JsonDict = {"clusters": columns.clusters, "limits": limits, "resamples": resamples}
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return paired.paired_bootstrap(*columns.values, **given)
     return paired.paired_bootstrap_statistic(
@@ -184,7 +278,7 @@ def _few_said(made: Comparison) -> str:
     return f"only {pairs}, fewer than {FEWEST}: the interval is rough, at worst all that is possible; conclude nothing from it"
 
 
-Rows = Sequence[Mapping[str, Any]]
+Rows = Sequence[Row]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -222,9 +316,12 @@ def columns_of(
     clusters: Sequence[Any] | None,
 ) -> Columns:
     """Takes a metric's columns out of both runs' rows of the same items, in the same order."""
-    made: Components = components(metric, reported)
-    sides = tuple(
-        tuple(column for name in made.shares for column in _sums(reported[name], rows))
+    parts = components(metric, reported)
+    first_columns, second_columns = (
+        tuple(
+            np.array(column, dtype=np.float64)
+            for column in in_turns(_sums(reported[name], rows) for name in parts.shares)
+        )
         for rows in (first, second)
     )
     values = None
@@ -235,16 +332,16 @@ def columns_of(
         )
     return Columns(
         metric=metric,
-        shares=tuple(made.shares.values()),
-        first=sides[0],
-        second=sides[1],
+        shares=tuple(parts.shares.values()),
+        first=first_columns,
+        second=second_columns,
         values=values,
         clusters=clusters,
-        missing=made.missing,
+        missing=parts.missing,
     )
 
 
-def item_value(metric: MetricSpec, row: Mapping[str, Any]) -> float:
+def item_value(metric: MetricSpec, row: Row) -> float:
     """A metric's value on an item; `nan` where it is not decided, or there is nothing to count."""
     value = row.get(metric.name)
     return (
@@ -254,7 +351,7 @@ def item_value(metric: MetricSpec, row: Mapping[str, Any]) -> float:
     )
 
 
-def is_counted(metric: MetricSpec, row: Mapping[str, Any]) -> bool:
+def is_counted(metric: MetricSpec, row: Row) -> bool:
     """Whether the item goes into the metric. One with nothing to count adds nothing to its run's sums, and is decided."""
     if metric.kind == "ratio":
         return row.get(weight_column(metric.name)) is not None
@@ -262,26 +359,18 @@ def is_counted(metric: MetricSpec, row: Mapping[str, Any]) -> bool:
     return value is not None and not math.isnan(value)
 
 
-def _sums(metric: MetricSpec, rows: Rows) -> tuple[Floats, Floats]:
-    def of_item(row: Mapping[str, Any]) -> tuple[float, float]:
-        if metric.kind != "ratio":
-            return sums(metric, row.get(metric.name), None)
-        # What is not there has a denominator of 0, whichever way a file writes that it has no value.
-        counted = is_counted(metric, row)
-        return (
-            sums(metric, item_value(metric, row), row[weight_column(metric.name)])
-            if counted
-            else (math.nan, math.nan)
-        )
-
-    above, below = (
-        np.array([of_item(row) for row in rows], dtype=np.float64).reshape(-1, 2).T.copy()
-    )
-    return above, below
-
-
-Compare = Callable[..., dict[str, Any]]
-Breakdowns = dict[str, dict[str, dict[str, dict[str, Any]]]]
+def _sums(metric: MetricSpec, rows: Rows) -> list[Sums]:
+    """What items add to a metric's numerator and denominator."""
+    if metric.kind != "ratio":
+        return [sums(metric, row.get(metric.name), None) for row in rows]
+    # What is not there has a denominator of 0, whichever way a file writes that it has no value.
+    weight = weight_column(metric.name)
+    return [
+        sums(metric, item_value(metric, row), row[weight])
+        if is_counted(metric, row)
+        else (math.nan, math.nan)
+        for row in rows
+    ]
 
 
 def breakdown_names(task: TaskSpec) -> tuple[str, ...]:
@@ -294,7 +383,7 @@ def breakdown_names(task: TaskSpec) -> tuple[str, ...]:
 def compare_breakdowns(
     task: TaskSpec,
     columns: Mapping[str, Columns],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Rows,
     known: Mapping[str, Iterable[str]],
     *,
     names: Sequence[str],
@@ -306,7 +395,7 @@ def compare_breakdowns(
     """
     found: Breakdowns = {}
     for by in names:
-        groups: dict[str, dict[str, dict[str, Any]]] = {}
+        groups: dict[str, Differences] = {}
         for metric in task.metrics:
             if metric.part and metric.part[0] == by and metric.name in columns:
                 made = compare(columns[metric.name], resamples=GROUP_RESAMPLES, whole=False)
@@ -326,7 +415,7 @@ def compare_breakdowns(
 
 def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
     """Adjusts p values by Holm: a family is one metric over all groups of a breakdown, and over all pairs of runs given."""
-    families: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    families: dict[tuple[str, str], list[Difference]] = {}
     for by, groups in chain.from_iterable(breakdowns.items() for breakdowns in several):
         for name, entry in chain.from_iterable(metrics.items() for metrics in groups.values()):
             families.setdefault((by, name), []).append(entry)
@@ -334,9 +423,7 @@ def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
         adjust(family)
 
 
-def _members(
-    rows: Sequence[Mapping[str, Any]], by: str, known: Iterable[str]
-) -> dict[str, npt.NDArray[np.intp]]:
+def _members(rows: Rows, by: str, known: Iterable[str]) -> dict[str, npt.NDArray[np.intp]]:
     places: dict[str, list[int]] = {}
     names, read = frozenset(known), {}
     for place, row in enumerate(rows):

@@ -26,7 +26,10 @@ class Construction:
 
 @dataclass(frozen=True, kw_only=True)
 class Decomposition:
-    """How `medical-tasks decompose` takes a benchmark's texts apart; `options` are those that no other benchmark has."""
+    """How `medical-tasks decompose` takes a benchmark's texts apart.
+
+    `options` are those that no other benchmark has.
+    """
 
     options: tuple[str, ...]
     add_arguments: Callable[[ArgumentParser], None]

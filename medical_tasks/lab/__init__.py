@@ -1,4 +1,6 @@
-"""Research on benchmarks and metrics: audit of labels, types of errors, evaluation of metrics, correlation.
+"""Research on benchmarks and metrics.
+
+Audit of labels, types of errors, evaluation of metrics, correlation.
 
 A wing: optional, registered by an entry point (`VERBS`), and nothing outside imports it.
 """

@@ -33,12 +33,16 @@ _Codes = npt.NDArray[np.intp]
 _CHUNK = 2**20
 
 FEWEST_ROWS: Final = 3
-"""Fewer rows have no reported coefficient: of two, any two scores that tell them apart give 1 or -1."""
+"""Fewer rows have no reported coefficient: of two, any two scores that tell them apart give 1 or
+-1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankCorrelation:
-    """Spearman's rho and Kendall's tau-b of two scores; `missing` rows lack one of them and did not count."""
+    """Spearman's rho and Kendall's tau-b of two scores.
+
+    `missing` rows lack one of them and did not count.
+    """
 
     spearman: Estimate
     kendall: Estimate
@@ -55,13 +59,19 @@ class _Column:
 
 
 def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Spearman's rho of two scores, ranks averaged where values are equal; rows with a `nan` do not count."""
+    """Spearman's rho of two scores, ranks averaged where values are equal.
+
+    Rows with a `nan` do not count.
+    """
     column, counts, _ = _cells(x, y)
     return float(_spearman(column, [counts])[0])
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Kendall's tau-b of two scores, the version that takes ties into account; rows with a `nan` do not count."""
+    """Kendall's tau-b of two scores, the version that takes ties into account.
+
+    Rows with a `nan` do not count.
+    """
     column, counts, _ = _cells(x, y)
     return float(_kendall(column, [counts])[0])
 
@@ -97,10 +107,13 @@ def clustered_correlation(
 def among_annotators(
     scores: Sequence[npt.ArrayLike], *, clusters: Clusters, seed: int = 0, resamples: int = 2000
 ) -> RankCorrelation:
-    """Each annotator's scores against the mean of the others' (table 12); the coefficients are averaged over annotators.
+    """Each annotator's scores against the mean of the others' (table 12).
 
-    `scores` holds for each annotator one number an output, `nan` where it was not scored; `n` are the outputs that two or more
-    scored. An annotator whose coefficient is not defined is in no mean.
+    The coefficients are averaged over annotators.
+
+    `scores` holds for each annotator one number an output, `nan` where it was not scored; `n` are
+    the outputs that two or more scored. An annotator whose coefficient is not defined is in no
+    mean.
     """
     columns = [as_column(f"scores[{place}]", column) for place, column in enumerate(scores)]
     check_same_length(
@@ -116,7 +129,8 @@ def mean_score(scores: Sequence[Floats], outputs: int) -> Floats:
     """Each output's mean over those who scored it, `nan` where nobody did."""
     table = np.array(scores).reshape(len(scores), outputs)
     there = (~np.isnan(table)).sum(axis=0)
-    # Added up in the order of size, so that equal means are equal to the last digit whoever gave which score.
+    # Added up in the order of size, so that equal means are equal to the last digit whoever gave
+    # which score.
     sums = np.sort(np.nan_to_num(table), axis=0).sum(axis=0)
     return np.asarray(np.divide(sums, there, out=np.full(outputs, np.nan), where=there > 0))
 
@@ -130,8 +144,8 @@ def mean_tau_within(
 ) -> Estimate:
     """Kendall's tau-b among the outputs of each item, averaged over items.
 
-    `one` and `other` are `preferences.preference_signs` with `epsilon=0`, `items` and `clusters` those of each pair. `n` are the
-    items for which neither metric is always the same.
+    `one` and `other` are `preferences.preference_signs` with `epsilon=0`, `items` and `clusters`
+    those of each pair. `n` are the items for which neither metric is always the same.
     """
     check_same_length(one=one, other=other, items=items, clusters=clusters)
     numbers: dict[Hashable, int] = {}
@@ -279,7 +293,10 @@ def _spearman(column: _Column, drawn: Sequence[Floats]) -> Floats:
 
 
 def _kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
-    """Tau-b of each draw, shape (draws,). All sums run over ordered pairs, so each pair is in them twice."""
+    """Tau-b of each draw, shape (draws,).
+
+    All sums run over ordered pairs, so each pair is in them twice.
+    """
     surplus = [np.zeros(len(counts)) for counts in drawn]
     rows = len(column.x)
     starts = _firsts(column.clusters)

@@ -67,7 +67,10 @@ Answer: TypeAlias = tuple[Item, str]
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """A line of `error_items.csv`: `error_type` is "" where `source` gave none, and `reason` says why."""
+    """A line of `error_items.csv`.
+
+    `error_type` is "" where `source` gave none, and `reason` says why.
+    """
 
     task: str
     id: str
@@ -87,7 +90,10 @@ def _rows(
 
 
 def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
-    """The share of each type, with 95 % interval (Wilson) and bounds: those without a type all of another, or all of this."""
+    """The share of each type, with 95 % interval (Wilson) and bounds.
+
+    Those without a type all of another, or all of this.
+    """
     typed = [row for row in rows if row.error_type in _GIVEN]
     types: dict[str, Any] = {}
     for name in _GIVEN:
@@ -123,7 +129,10 @@ def write_errors(folder: Path, report: Mapping[str, Any], rows: Sequence[ErrorRo
 def write_attributes(
     folder: Path, task: str, model: str, scored: Iterable[tuple[Mapping[str, Any], bool, str]]
 ) -> tuple[list[Path], dict[str, Any]]:
-    """Writes accuracy by number of attributes as CSV and as two plots; returns the files and the data for `errors.json`."""
+    """Writes accuracy by number of attributes as CSV and as two plots.
+
+    Returns the files and the data for `errors.json`.
+    """
     points, left_out = accuracy_by_attributes(scored)
     written, rows = [folder / f"attributes_{task}.csv"], [asdict(each) for each in points]
     write_table(
@@ -150,7 +159,10 @@ class ErrorVerdict:
 
 
 def judge_messages(item: Item, response: str) -> tuple[Message, ...]:
-    """The judge's question about one wrong answer; the reply's last `MAX_REPLY` characters are shown, as in scoring."""
+    """The judge's question about one wrong answer.
+
+    The reply's last `MAX_REPLY` characters are shown, as in scoring.
+    """
     texts, fields = JUDGE_TEXTS, item.fields
     case = texts["case"].format(
         question=fields["question"],

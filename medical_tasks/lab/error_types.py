@@ -270,12 +270,23 @@ def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
     explained = _explains(case, away)
     if invented and not explained and _explains(case, away + added):
         return _invented(*invented[0])
-    if not explained:
-        complete = _is_complete(found, clear)
-        differing = [each for each in differing if complete and not each.is_recital()]
-    if differing:
-        return min(map(_difference, differing), key=lambda each: _ORDER.index(each.error_type))
-    return Sorted("undetermined", "the points that could be read do not account for the answer")
+    return _earliest(differing if explained else _beyond_doubt(differing, found, clear))
+
+
+def _beyond_doubt(
+    differing: Sequence[Reading], found: ScoreReading, clear: Mapping[int, Reading]
+) -> list[Reading]:
+    """The differences that count although they do not explain the answer."""
+    if not _is_complete(found, clear):
+        return []
+    return [reading for reading in differing if not reading.is_recital()]
+
+
+def _earliest(differing: Sequence[Reading]) -> Sorted:
+    if not differing:
+        return Sorted("undetermined", "the points that could be read do not account for the answer")
+    errors = map(_difference, differing)
+    return min(errors, key=lambda error: _ORDER.index(error.error_type))
 
 
 _ORDER: Final = ("A", "undetermined", "B")
@@ -806,12 +817,11 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     needed = {value for value in result.used.values() if isinstance(value, datetime.date)}
     missing = needed - stated
     period = result.used["last_menstrual_date"]
-    label = _PERIOD.search(working.text) if period in missing else None
-    other = _stated(working.text[label.end() : label.end() + 20]) if label is not None else []
-    if other and other[0] != period:
+    other = _other_period(working.text, period) if period in missing else None
+    if other is not None:
         return Sorted(
             "B",
-            f"last menstrual date: {period} is nowhere in the reply, which has {other[0]} for it",
+            f"last menstrual date: {period} is nowhere in the reply, which has {other} for it",
         )
     rule = _COUNTED.get(calculator_id, "")
     added = _ADDED.search(working.text)
@@ -821,6 +831,15 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     if rule and added and not re.search(rule, undated, re.IGNORECASE):
         return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
     return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
+
+
+def _other_period(text: str, period: object) -> datetime.date | None:
+    """Another date that stands behind the name of the last menstrual period."""
+    label = _PERIOD.search(text)
+    if label is None:
+        return None
+    dated = _stated(text[label.end() : label.end() + 20])
+    return dated[0] if dated and dated[0] != period else None
 
 
 def _stated(text: str) -> list[datetime.date]:

@@ -3,10 +3,10 @@
     medical-tasks audit medcalc --source test_data.csv --out audit.csv
     medical-tasks audit medcalc --source test_data.csv --out audit.csv --corrected CSV
 
-Each row of the official CSV file (v1.0, v1.2 or Verified) is recomputed from its own entities. The output has the columns
-row, calculator, label, recomputed, verdict and reason; the verdict is agrees, wrong, convention (right by a named departure
-from the published rule) or not computable. The counts by calculator are printed. Wrong labels are a finding and no failure:
-the exit code is 0.
+Each row of the official CSV file (v1.0, v1.2 or Verified) is recomputed from its own entities. The
+output has the columns row, calculator, label, recomputed, verdict and reason; the verdict is
+agrees, wrong, convention (right by a named departure from the published rule) or not computable.
+The counts by calculator are printed. Wrong labels are a finding and no failure: the exit code is 0.
 
 The corrected labels of v1.0, from their file or from the built configuration, fill three more
 columns: corrected (the label, N/A where the note does not allow an answer), and whether the
@@ -253,7 +253,10 @@ def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[floa
 
 
 def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] | None:
-    """What an entity may have meant, where it does not say; None where it does, empty where nothing can be known."""
+    """What an entity may have meant, where it does not say.
+
+    None where it does, empty where nothing can be known.
+    """
     item = entry.input_named(name)
     try:
         if isinstance(item, Choice) and item.read(raw, quiet) is None:
@@ -267,14 +270,18 @@ def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] 
 
 
 def audit_file(source: Path, labels: CorrectedLabels | None = None) -> Iterator[AuditedRow]:
-    """Audits an official CSV file, of any release; a missing file or one of another form is an error that says so."""
+    """Audits an official CSV file, of any release.
+
+    A missing file or one of another form is an error that says so.
+    """
     if not source.exists():
         raise MissingError(f"{source}: no such file. {steps_to_get(MEDCALC_BENCH)}")
     if source.is_dir():
         raise UsageError(
             f"{source}: is a folder. Give --source the official CSV file itself, such as test_data.csv."
         )
-    # The file says by itself what it is; a name of no release makes the reader accept what any of them has.
+    # The file says by itself what it is; a name of no release makes the reader accept what any of
+    # them has.
     for row in read_rows("official", "test", {"test": source}):
         yield audit_row(row, labels)
 
@@ -287,7 +294,10 @@ def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
 
 
 def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
-    """A header; by calculator id, name, output, rows and the count of each of `VERDICTS`; the totals."""
+    """A header; by calculator id, name, output, rows and the count of each of `VERDICTS`.
+
+    The totals.
+    """
     table: list[tuple[str, ...]] = [("id", "calculator", "output", "rows", *VERDICTS)]
     names = {row.calculator_id: row.calculator for row in rows}
     counts = Counter((row.calculator_id, row.verdict) for row in rows)
@@ -330,11 +340,15 @@ _ROUNDED: Final = re.compile(
 _SCORES: Final = re.compile(r" scores (?P<points>[0-9]+)")
 _COUNTED: Final = re.compile(r"(?P<name>.+): the text .+ counts as (?P<how>present|absent)")
 _MOVED: Final = 0.01
-"""A rounding that moves the published answer by less than this share is not why a label is wrong."""
+"""A rounding that moves the published answer by less than this share is not why a label is wrong.
+"""
 
 
 def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
-    """The way to the answer, in one line; `named` are folded first words of items to show although they give no point."""
+    """The way to the answer, in one line.
+
+    `named` are folded first words of items to show although they give no point.
+    """
     entry = find(result.calculator_id)
     answer = f"{answer_text(result.answer)} {entry.unit}".strip()
     counted = score_steps(result.explanation)
@@ -357,7 +371,10 @@ def _first_word(text: str) -> str:
 
 
 def label_quirks(row: Mapping[str, Any], result: Result | None = None) -> list[str] | None:
-    """What made the label, by the label rules of v1.0; None where they do not give it. Quirks that change nothing are left out."""
+    """What made the label, by the label rules of v1.0; None where they do not give it.
+
+    Quirks that change nothing are left out.
+    """
     entities = entities_of(row)
     try:
         made = v1_label(int(row["calculator_id"]), entities)

@@ -1,7 +1,10 @@
-"""Metrics compared with each other and with people, over single outputs: the figures of `medical-tasks meta`.
+"""Metrics compared with each other and with people, over single outputs.
 
-DocLens (Xie et al. 2024; section 4.3, appendix A.4.5) asks which metric people side with where two prefer different outputs of an
-item. Kendall's tau-b between metrics is over outputs, not over systems (section 4.4, figure 8).
+The figures of `medical-tasks meta`.
+
+DocLens (Xie et al. 2024; section 4.3, appendix A.4.5) asks which metric people side with where two
+prefer different outputs of an item. Kendall's tau-b between metrics is over outputs, not over
+systems (section 4.4, figure 8).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Tables of single outputs for `medical-tasks meta`: scores and preferences from files, or from finished runs."""
+"""Tables of single outputs for `medical-tasks meta`.
+
+Scores and preferences from files, or from finished runs.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,10 @@ def join_outputs(
 
 
 def check_size(table: OutputTable) -> None:
-    """Refuses what would take hours: Kendall's tau looks at all pairs of outputs, and its interval at all pairs of clusters."""
+    """Refuses what would take hours.
+
+    Kendall's tau looks at all pairs of outputs, and its interval at all pairs of clusters.
+    """
     clusters = len({row.cluster for row in table.rows})
     if len(table.rows) > _MOST_ROWS or clusters > _MOST_CLUSTERS:
         raise UsageError(
@@ -215,13 +221,11 @@ def run_name(text: str) -> RunName | None:
 def read_runs(
     names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None
 ) -> RunOutputs:
-    """Reads runs on the same data, each its one task or `task`; they may be of different tasks on the same rows."""
-    called = Counter((name.system, name.label) for name in names)
-    for (system, label), _ in (each for each in called.items() if each[1] > 1):
-        raise UsageError(
-            f"two runs are named {system!r}{f' with the label {label!r}' if label else ''}. Write "
-            "SYSTEM=FOLDER, or SYSTEM@LABEL=FOLDER for the same outputs scored by another judge."
-        )
+    """Reads runs on the same data, each its one task or `task`.
+
+    They may be of different tasks on the same rows.
+    """
+    _check_names(names)
     rows, digests, less, used = [], {}, set[str](), {}
     known: tuple[str, dict[str, Any]] | None = None
     versions: dict[str, str] = {}
@@ -240,11 +244,7 @@ def read_runs(
                 f"{name.folder}: its version of {chosen} is {recipe['task_version']}, another run's {versions[chosen]}. Their "
                 "numbers cannot be compared; run both with one version."
             )
-        label = f"@{name.label}" if name.label and tasks[chosen].judge else ""
-        columns = {
-            each.name: f"{each.name}{label if each.judged else ''}"
-            for each in tasks[chosen].metrics
-        }
+        columns = _columns(name, tasks[chosen])
         rows.append(tuple(_rows(name, chosen, columns)))
         less |= {
             columns[metric.name] for metric in tasks[chosen].metrics if not metric.higher_is_better
@@ -252,6 +252,25 @@ def read_runs(
         digests[str(name.folder)] = str(results["items_sha256"])
         used[f"{name.system}@{name.label}" if name.label else name.system] = chosen
     return RunOutputs(rows=tuple(rows), digests=digests, less_is_better=frozenset(less), tasks=used)
+
+
+def _check_names(names: Sequence[RunName]) -> None:
+    counts = Counter((name.system, name.label) for name in names)
+    (system, label), count = counts.most_common(1)[0]
+    if count > 1:
+        labelled = f" with the label {label!r}" if label else ""
+        raise UsageError(
+            f"two runs are named {system!r}{labelled}. Write SYSTEM=FOLDER, or "
+            "SYSTEM@LABEL=FOLDER for the same outputs scored by another judge."
+        )
+
+
+def _columns(name: RunName, task: TaskSpec) -> dict[str, str]:
+    """A column a metric; of judged ones the label says which judge."""
+    label = f"@{name.label}" if name.label and task.judge else ""
+    return {
+        metric.name: f"{metric.name}{label if metric.judged else ''}" for metric in task.metrics
+    }
 
 
 def _task(

@@ -81,7 +81,10 @@ def output_pairs(items: Sequence[Hashable]) -> OutputPairs:
 def preference_signs(
     values: npt.ArrayLike, pairs: OutputPairs, *, epsilon: float = EPSILON
 ) -> Floats:
-    """Which output of each pair has the larger value: 1 the first, -1 the second, 0 a tie, `nan` if one is missing."""
+    """Which output of each pair has the larger value.
+
+    1 the first, -1 the second, 0 a tie, `nan` if one is missing.
+    """
     if not 0.0 <= epsilon < math.inf:
         raise ValueError(f"epsilon must be 0 or more and finite; got {epsilon!r}")
     column = as_column("values", values)
@@ -96,7 +99,10 @@ def disagreeing(one: Floats, other: Floats) -> npt.NDArray[np.bool_]:
 
 
 def compare_preferences(one: Floats, other: Floats, *, clusters: Clusters) -> PreferenceAgreement:
-    """Counts on how many pairs two metrics prefer the same output; `clusters` are those of each pair."""
+    """Counts on how many pairs two metrics prefer the same output.
+
+    `clusters` are those of each pair.
+    """
     check_same_length(one=one, other=other, clusters=clusters)
     product = one * other
     known = ~np.isnan(product)
@@ -115,7 +121,10 @@ def compare_preferences(one: Floats, other: Floats, *, clusters: Clusters) -> Pr
 def human_agreement(
     signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters: Clusters
 ) -> HumanAgreement:
-    """Counts on how many pairs a metric prefers what most people prefer; no `votes` where nobody was asked."""
+    """Counts on how many pairs a metric prefers what most people prefer.
+
+    No `votes` where nobody was asked.
+    """
     check_same_length(signs=signs, votes=votes, clusters=clusters)
     unknown = next((vote for said in votes for vote in said if vote not in _SIGNS), None)
     if unknown is not None:

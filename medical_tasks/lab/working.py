@@ -257,21 +257,7 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
     if depth > _MOST_DEPTH:
         return
     if isinstance(value, dict):
-        keys = [
-            key
-            for key in value
-            if not _COUNTER_KEY.fullmatch(key) and not (depth == 0 and _ANSWER_KEY.fullmatch(key))
-        ]
-        column = _column([key.replace("_", " ") for key in keys]) if depth else None
-        points = None if column is None else _cell(str(value[keys[column]]))
-        if column is None or points is None:
-            for key in keys:
-                yield from _members(value[key], key, depth + 1)
-            return
-        rest = [key for place, key in enumerate(keys) if place != column]
-        first = name or next((value[key] for key in rest if isinstance(value[key], str)), "")
-        said = [name, *(_spoken(key, value[key]) for key in rest)]
-        yield Piece(plain(" ; ".join(filter(None, said))), plain(first), points, depth=0)
+        yield from _object_members(value, name, depth)
     elif isinstance(value, list):
         for each in value:
             yield from _members(each, "", depth + 1)
@@ -279,6 +265,27 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
         yield from _lines(value)
     elif value is not None:
         yield Piece(_plain(_spoken(name, value)), depth=0)
+
+
+def _object_members(value: Mapping[str, object], name: str, depth: int) -> Iterator[Piece]:
+    """One piece of an object with a member for its points, else the pieces of its members."""
+    keys = [
+        key
+        for key in value
+        if not _COUNTER_KEY.fullmatch(key) and not (depth == 0 and _ANSWER_KEY.fullmatch(key))
+    ]
+    column = _column([key.replace("_", " ") for key in keys]) if depth else None
+    points = None if column is None else _cell(str(value[keys[column]]))
+    if column is None or points is None:
+        for key in keys:
+            yield from _members(value[key], key, depth + 1)
+        return
+
+    rest = [key for place, key in enumerate(keys) if place != column]
+    texts = (text for key in rest if isinstance(text := value[key], str))
+    first = name or next(texts, "")
+    said = [name, *(_spoken(key, value[key]) for key in rest)]
+    yield Piece(plain(" ; ".join(filter(None, said))), plain(first), points, depth=0)
 
 
 def _spoken(key: str, value: object) -> str:
@@ -426,20 +433,14 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
     None when it is not there whole.
     """
     side = side.strip().rstrip(":")
-    if first:
-        match = _EXPRESSION_AT_END.search(side)
-        before = side[: match.start()] if match else ""
-    else:
-        match = _EXPRESSION_AT_START.match(side)
-        before = ""
-        rest = side[match.end() :] if match else ""
-        if rest[:1].isalpha() and match and not match[0].endswith(" "):
-            return None
-    if (
-        match is None
-        or _OPEN_BEFORE.search(before)
-        or (before[-1:].isalnum() and not match[0][0].isspace())
-    ):
+    match = (_EXPRESSION_AT_END.search if first else _EXPRESSION_AT_START.match)(side)
+    if match is None:
+        return None
+    before, behind = side[: match.start()], side[match.end() :]
+    if not first and behind[:1].isalpha() and not match[0].endswith(" "):
+        return None
+    glued = before[-1:].isalnum() and not match[0][0].isspace()
+    if glued or _OPEN_BEFORE.search(before):
         return None
     text = match[0].strip(" ,.")
     if not text or len(text) > MAX_EXPRESSION or not _OPERATION.search(text.lstrip("-+")):

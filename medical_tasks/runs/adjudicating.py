@@ -32,7 +32,12 @@ from medical_tasks.runs.folder import existing_run_folder, is_main_process
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, open_session_in
 from medical_tasks.runs.responses import run_responses
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    read_items,
+    read_results,
+)
 from medical_tasks.runs.runner import Adjudication, Reading
 from medical_tasks.spec import DatasetSpec, Item, TaskSpec, texts_sha256
 
@@ -111,7 +116,7 @@ def unclear_answers(
     return found
 
 
-def _check_entry(run: Path, task: TaskSpec, entry: Mapping[str, Any]) -> None:
+def _check_entry(run: Path, task: TaskSpec, entry: Json) -> None:
     again = f"medical-tasks score {task.name} --responses {run}"
     recipe = entry["recipe"]
     if "unclear" not in entry["coverage"]:
@@ -135,7 +140,7 @@ def _with_texts(
     run: Path,
     task: TaskSpec,
     spec: DatasetSpec,
-    unclear: Mapping[str, Mapping[str, Any]],
+    unclear: Mapping[str, Json],
     places: AnswerPlaces,
 ) -> Iterator[UnclearAnswer]:
     recipe = read_results(run)["tasks"][task.name]["recipe"]
@@ -199,7 +204,7 @@ def reading_question(one: UnclearAnswer) -> Question:
     keys = {"reading": _READING}
     words = _words(one.answer)
 
-    def taken(value: Mapping[str, Any]) -> Any:
+    def taken(value: Json) -> Any:
         reading = " ".join((value["reading"] or "").split())
         strange = _words(reading) - words
         return (
@@ -308,7 +313,7 @@ def _judge_request(arguments: argparse.Namespace, tasks: Sequence[TaskSpec]) -> 
 
 def _asked(run: Path, request: JudgeRequest, answers: Sequence[UnclearAnswer]) -> _Readings:
     """Asks a judge about each answer; its replies are kept with the run, and are not asked for twice."""
-    opening: dict[str, Any] = {
+    opening: JsonDict = {
         "args": request.args,
         "options": request.options,
         "label": "unclear answers",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.data.construction import make_folder
 from medical_tasks.errors import UsageError, check_least
@@ -17,6 +17,7 @@ from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.opener import deciding_args, full_name, parse_model_args
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.judging import open_session_in
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import UNANSWERED
 
 GENERATION: Final = "generation"
@@ -27,7 +28,7 @@ TRIES: Final = 3
 class Asked:
     """A model that answers questions, and what came of them."""
 
-    def __init__(self, session: JudgeSession, recipe: Mapping[str, Any]) -> None:
+    def __init__(self, session: JudgeSession, recipe: Json) -> None:
         self.session = session
         self.failed: dict[str, str] = {}
         """Question to the reason why it has no usable reply, which quotes no text."""
@@ -35,9 +36,9 @@ class Asked:
         """Question of the last `ask` with a value to the number of its replies."""
         self.recipe = {**recipe, "model": dict(session.identity)}
 
-    def ask(self, questions: Sequence[Question], *, step: str = "") -> dict[str, Any]:
+    def ask(self, questions: Sequence[Question], *, step: str = "") -> JsonDict:
         """The value of each question that has one; `step` stands before the reasons of the others."""
-        values: dict[str, Any] = {}
+        values: JsonDict = {}
         self.tries = {}
         for each in self.session.ask(questions):
             if isinstance(each, Verdict):
@@ -53,7 +54,7 @@ class Asked:
 @contextlib.contextmanager
 def asked(
     arguments: Namespace,
-    settings: Mapping[str, Any],
+    settings: Json,
     *,
     what: str,
     finished: str = "",
@@ -74,7 +75,7 @@ def asked(
             f"unknown model {arguments.model!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME."
         )
     options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=arguments.forecast)
-    opening: dict[str, Any] = {"args": args, "options": options, "label": what, "role": "model"}
+    opening: JsonDict = {"args": args, "options": options, "label": what, "role": "model"}
     decisive = {
         "construct": f"{arguments.benchmark} {arguments.step}",
         **settings,

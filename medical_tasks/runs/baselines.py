@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Texts
 from medical_tasks.models.stand_ins import BASELINES, COPY_EXAMPLE, baseline_responses
 from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.results import Json
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
@@ -28,7 +28,7 @@ def run_baseline(
     """Answers a task with a baseline of `stand_ins.BASELINES` or of its benchmark; `copy-example` copies from the set `prompts`."""
     own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
     responses: Iterable[str]
-    identity: Mapping[str, Any]
+    identity: Json
     if name == COPY_EXAMPLE:
         shown = prompt_set(
             task,
@@ -70,7 +70,7 @@ def run_baseline(
 
 def _answered(
     name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]
-) -> tuple[Iterable[str], Mapping[str, Any]]:
+) -> tuple[Iterable[str], Json]:
     own = task.benchmark.baselines()
     if name in own:
         return own[name].respond(task, data.items, arguments), dict(

@@ -21,13 +21,21 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.checks import GENERAL, THREE_WAY, check_command, check_set_of, read_check
 from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.recipes import differing, mapping
-from medical_tasks.runs.results import weight_column
+from medical_tasks.runs.results import (
+    Figure,
+    Figures,
+    Json,
+    JsonDict,
+    Row,
+    weight_column,
+)
+from medical_tasks.runs.summary import Summary
 from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
 if TYPE_CHECKING:
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from medical_tasks.scoring.correction import Form, JudgeError, Rescoring, Verdicts
-    from medical_tasks.scoring.estimates import Floats
+    from medical_tasks.scoring.estimates import Estimate, Floats
 
     Texts = npt.NDArray[np.str_]
 
@@ -45,7 +53,14 @@ LEAST_SHIFT: Final = 0.1
 MOST_BEYOND: Final = 0.1
 """The share of answers that may be longer or shorter than any labelled one."""
 LEAST_SAID: Final = 0.001
+"""The smallest widening that is said."""
 _NOWHERE: Final = 1e-9
+_SHARED: Final[tuple[Literal["unit", "comparable", "scored"], ...]] = (
+    "unit",
+    "comparable",
+    "scored",
+)
+"""What a corrected figure has of the raw one."""
 _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "length": ("short", "long"),
     "family": ("other", "own"),
@@ -54,32 +69,46 @@ _SIDES: Final[Mapping[str, tuple[str, str]]] = {
     "length": ("shorter", "longer"),
     "family": ("less often by its family", "more often by its family"),
 }
+_ELSEWHERE: Final = (
+    ". They are of another task: how the judge errs on them need not be how it errs here"
+)
 HALF_WIDTH: Final = 0.05
 """The half-width, as a share of verdicts, for which it is said how many labels it takes."""
 
 
 @dataclass(frozen=True)
 class Corrections:
-    """The corrected metrics by the raw ones' names, and the items' values of them, as columns of `items.parquet` by item."""
+    """Corrected metrics.
 
-    entries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    Attributes:
+        figures: by the raw metrics' names.
+        columns: the items' corrected values, as columns of `items.parquet`, by item id.
+    """
+
+    figures: Figures = field(default_factory=dict)
     columns: dict[str, dict[str, float]] = field(default_factory=dict)
 
-    def beside(self, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The entries of `results.json`, each corrected one behind the raw one."""
-        made: dict[str, Any] = {}
-        for name, raw in metrics.items():
-            made[name] = raw
-            if name in self.entries:
-                whole = None if "scored" in raw else self.entries[name]["value"]
-                shared = {key: raw[key] for key in ("unit", "comparable", "scored") if key in raw}
-                made[name + SUFFIX] = {
-                    **self.entries[name],
-                    "bound_low": whole,
-                    "bound_high": whole,
-                    **shared,
-                }
-        return made
+    def beside(self, summary: Summary) -> Summary:
+        """The summary with each corrected figure behind the raw one."""
+        metrics: Figures = {}
+        for name, raw in summary.metrics.items():
+            metrics[name] = raw
+            if name in self.figures:
+                figure = self.figures[name].copy()
+                whole = None if "scored" in raw else figure["value"]
+                figure["bound_low"] = figure["bound_high"] = whole
+                for key in _SHARED:
+                    if key in raw:
+                        figure[key] = raw[key]
+                metrics[name + SUFFIX] = figure
+        return replace(summary, metrics=metrics)
+
+    def added_to(self, rows: Sequence[Row]) -> list[JsonDict]:
+        """The items' rows with their corrected values."""
+        return [
+            {**row, **{name: values.get(row["id"]) for name, values in self.columns.items()}}
+            for row in rows
+        ]
 
 
 def raw_name(name: str, declared: Container[str]) -> str:
@@ -123,30 +152,33 @@ class _Factor:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A check whose labels correct scores."""
+    """A check whose labels correct scores.
+
+    Attributes:
+        path: of the check.
+        sha256: of its file.
+        check: content of `check.json`.
+        form: how labels correct scores, see `scoring.correction`.
+    """
 
     path: Path
     sha256: str
-    check: Mapping[str, Any]  # content of `check.json`
+    check: Json
     form: Form
 
-    def check_judge(self, recipe: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    def check_judge(self, recipe: Json, identity: Json) -> None:
         """Refuses a judge, or a way of asking it, other than the checked one."""
         keys = ("votes",) if self.check["set"] in GENERAL else ("votes", "mode", "prompts")
-        checked = {
-            "judge": dict(self.check["judge"]["identity"]),
-            **{key: self.check[key] for key in keys},
-        }
+        checked = {"judge": dict(self.check["judge"]["identity"])}
+        checked |= {key: self.check[key] for key in keys}
         asked = {"judge": dict(identity), **{key: recipe[key] for key in keys}}
         if checked != asked:
-            how = {
-                "votes": recipe["votes"],
-                "mode": recipe["mode"],
-                "prompts": recipe["prompts"]["set"],
-            }
+            how = {"votes": recipe["votes"], "mode": recipe["mode"]}
+            how["prompts"] = recipe["prompts"]["set"]
+            command = check_command(self.check["set"], judge=recipe["name"], **how)
             raise UsageError(
-                f"{self.path}: is a check of another judge, or one asked otherwise: {differing(checked, asked)} (the check and "
-                f"this run). Check this one: {check_command(self.check['set'], judge=recipe['name'], **how)}"
+                f"{self.path}: is a check of another judge, or one asked otherwise: "
+                f"{differing(checked, asked)} (the check and this run). Check this one: {command}"
             )
 
     def columns(self, task: TaskSpec) -> list[str]:
@@ -162,124 +194,108 @@ class Calibration:
         limits: Limits | None,
         answers: Answers | None = None,
     ) -> Corrections:
-        """Corrects what can be: metrics that are means or ratios of verdicts; the others say why not."""
+        """Corrects metrics that are means or ratios of verdicts; the others say why not.
+
+        Args:
+            task: the task with the metrics that are reported.
+            items: all that were asked.
+            scores: by item id.
+            limits: what an item without an answer could have been.
+            answers: what was judged; None where that is not known.
+        """
         from medical_tasks.scoring.correction import NotCorrectableError
 
-        made = Corrections()
         estimator = Estimator(task, scores, items=len(items), unanswered_limits=limits)
-        for metric in task.metrics:
+        run = _Run(task, items, scores, estimator, answers or Answers())
+        corrections = Corrections()
+        for metric in (each for each in task.metrics if each.verdict):
             try:
-                if metric.verdict == "several":
-                    raise NotCorrectableError(
-                        "more than one verdict goes into each count, so that errors do not average out"
-                    )
-                if metric.verdict:
-                    self._correct(metric, task, items, scores, estimator, answers, made)
+                self._correct(metric, run, corrections)
             except NotCorrectableError as error:
-                none = dict.fromkeys(("value", "ci_low", "ci_high"))
-                refused = {"refused": str(error)}
-                made.entries[metric.name] = {
-                    **none,
+                corrections.figures[metric.name] = {
+                    "value": None,
+                    "ci_low": None,
+                    "ci_high": None,
                     "n": 0,
                     "reason": str(error),
-                    "calibration": refused,
+                    "calibration": {"refused": str(error)},
                 }
-        return made
+        return corrections
 
-    def _correct(
-        self,
-        metric: MetricSpec,
-        task: TaskSpec,
-        items: Sequence[Item],
-        scores: Mapping[str, ItemScore],
-        estimator: Estimator,
-        answers: Answers | None,
-        made: Corrections,
-    ) -> None:
+    def _correct(self, metric: MetricSpec, run: _Run, corrections: Corrections) -> None:
+        """Adds a metric's corrected figure, and its items' values."""
         import numpy as np
 
         from medical_tasks.scoring import correction
 
         labels = _decided(self.check["labels"])
         gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
+        if metric.verdict == "several":
+            raise correction.NotCorrectableError(
+                "more than one verdict goes into each count, so that errors do not average out"
+            )
         if metric.verdict == "contradiction" and "not_entailment" in judged:
             raise correction.NotCorrectableError(
                 "the judge tells entailed from not entailed and no more"
             )
-        clustered = task.cluster is not None
-        ids, classes, run = _verdicts(
-            metric, items, scores, estimator, (gold, judged), clustered=clustered
-        )
+        ids, classes, verdicts = run.verdicts(metric, (gold, judged))
         gold, judged = (
-            [name if name in classes else classes[-1] for name in each] for each in (gold, judged)
+            [name if name in classes else classes[-1] for name in names] for names in (gold, judged)
         )
-        said = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
-        # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same, and for no other.
-        form: Form = self.form if len({*run.unit[run.unit > 0].tolist()}) < 2 else "confusion"
-        factors = self._factors(labels, items, ids, answers or Answers())
-        mass = run.unit * run.counts.sum(axis=1)
+        # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same.
+        alike = len({*verdicts.unit[verdicts.unit > 0].tolist()}) < 2
+        form: Form = self.form if alike else "confusion"
+        factors = self._factors(labels, run, ids)
+        mass = verdicts.unit * verdicts.counts.sum(axis=1)
         shifted = [factor for factor in factors if _is_shifted(factor, mass)]
+        said = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
         needed, half = 0, math.nan
-        share = float((run.unit @ run.counts).sum() / (run.of.sum() or 1.0))
+        share = float((verdicts.unit @ verdicts.counts).sum() / (verdicts.of.sum() or 1.0))
         try:
             # What labels would do is known, roughly, from fewer of them too.
             pooled = correction.rescoring(
                 gold, judged, classes, clusters=clusters, form=form, fewest=1
             )
-            _, error = correction.judge_error(pooled, run)
+            _, error = correction.judge_error(pooled, verdicts)
             needed = correction.labels_needed(pooled, error, HALF_WIDTH * share)
             half = math.sqrt(error.variance) / share
             columns = [np.array(column) for column in (gold, judged, clusters)]
-            used, found, spread = _stratified(shifted, columns, classes, form, run)
-            value, own_error = correction.corrected(found, spread, limits=metric.limits)
+            used, learnt, spread = _stratified(shifted, columns, classes, form, verdicts)
+            value, own_error = correction.corrected(learnt, spread, limits=metric.limits)
         except correction.NotCorrectableError as reason:
-            advice = _advice(needed, judged, run, classes, form) if reason.labels else ""
+            advice = _advice(needed, judged, verdicts, classes, form) if reason.labels else ""
             raise correction.NotCorrectableError(f"{reason} ({said}){advice}") from None
         widened = _widened(factors, used, mass, pooled, error, clusters)
-        reaches = [correction.widening(**each) for each in widened.values()]
-        down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
-        low = max(metric.limits[0], value.ci_low - down)
-        high = min(metric.limits[1], value.ci_high + up)
         if 2.0 * half > HALF_WIDTH:
-            said += f": they alone leave ±{2.0 * half:.1%} of verdicts{_advice(needed, judged, run, classes, form)}"
+            said += f": they alone leave ±{2.0 * half:.1%} of verdicts"
+            said += _advice(needed, judged, verdicts, classes, form)
         assumes = self._assumed(len(gold), used)
         said += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
-        if self.check["set"] in GENERAL:
-            said += ". They are of another task: how the judge errs on them need not be how it errs here"
-        made.entries[metric.name] = {
-            "value": value.value,
-            "ci_low": low,
-            "ci_high": high,
-            "n": value.n,
-            "calibration": {
-                "weights": own_error.weights.tolist(),
-                "slope": own_error.slope.tolist(),
-                "covariance": own_error.covariance.tolist(),
-                "freedom": own_error.freedom,
-                "classes": list(found.classes),
-                "scores": found.scores.tolist(),
-                "set": self.check["set"],
-                "sha256": self.sha256,
-                "form": form,
-                "said": f"corrected by {said}",
-                "assumes": assumes,
-                "adjusted_for": [factor.name for factor in used],
-                "widened_by": widened,
-                "refused": None,
-            },
+        figure = _figure(value, widened, metric)
+        figure["calibration"] = {
+            **_error_json(own_error),
+            "classes": list(learnt.classes),
+            "scores": learnt.scores.tolist(),
+            "set": self.check["set"],
+            "sha256": self.sha256,
+            "form": form,
+            "said": f"corrected by {said}{_ELSEWHERE * (self.check['set'] in GENERAL)}",
+            "assumes": assumes,
+            "adjusted_for": [factor.name for factor in used],
+            "widened_by": widened,
+            "refused": None,
         }
         if metric.kind == "ratio":
-            made.entries[metric.name]["of"] = float(run.of.sum())
-        rescored = (run.fixed + run.unit * (spread.counts @ found.scores)) / run.of
-        for name, numbers in zip(_column_names(metric), (rescored, run.of), strict=False):
-            made.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
+            figure["of"] = float(verdicts.of.sum())
+        corrections.figures[metric.name] = figure
+        rescored = verdicts.fixed + verdicts.unit * (spread.counts @ learnt.scores)
+        for name, numbers in zip(
+            _column_names(metric), (rescored / verdicts.of, verdicts.of), strict=False
+        ):
+            corrections.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
 
     def _factors(
-        self,
-        labels: Mapping[str, Sequence[Any]],
-        items: Sequence[Item],
-        ids: Sequence[str],
-        answers: Answers,
+        self, labels: Mapping[str, Sequence[Any]], run: _Run, ids: Sequence[str]
     ) -> list[_Factor]:
         """What the judge's errors may depend on, as far as the labels and the run tell it."""
         import numpy as np
@@ -288,18 +304,18 @@ class Calibration:
 
         if self.form == "prediction" or self.check["set"] in GENERAL:
             return []
-        known = {item.id: item for item in items}
-        found = _groups(labels, [known[name] for name in ids])
-        texts = [answers.texts.get(name) for name in ids]
+        items = {item.id: item for item in run.items}
+        factors = _groups(labels, [items[name] for name in ids])
+        texts = [run.answers.texts.get(name) for name in ids]
         if "words" in labels and None not in texts:
-            found += _length(np.array(labels["words"]), list(map(str, texts)))
+            factors += _length(np.array(labels["words"]), list(map(str, texts)))
         models = labels.get("model", ())
-        if models and all(models) and answers.model:
+        if models and all(models) and run.answers.model:
             judge = str(self.check["judge"]["name"])
             theirs = np.array([same_family(judge, model) for model in models])
-            mine = np.full(len(ids), same_family(judge, answers.model))
-            found.append(_scaled("family", (theirs, mine), (theirs * 1.0, mine * 1.0)))
-        return found
+            mine = np.full(len(ids), same_family(judge, run.answers.model))
+            factors.append(_scaled("family", (theirs, mine), (theirs * 1.0, mine * 1.0)))
+        return factors
 
     def _assumed(self, labels: int, used: Sequence[_Factor]) -> str:
         """What a correction by so many labels takes for granted."""
@@ -307,6 +323,110 @@ class Calibration:
             return f"that the {labels:,} labels were drawn from this run's verdicts"
         alike = f" of the same {' and '.join(each.name for each in used)}" if used else ""
         return f"that the judge errs on these answers as on the {labels:,} labelled ones{alike}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """A task's scores, whose verdicts are corrected."""
+
+    task: TaskSpec
+    items: Sequence[Item]
+    scores: Mapping[str, ItemScore]
+    estimator: Estimator
+    answers: Answers
+
+    def verdicts(
+        self, metric: MetricSpec, labels: Sequence[Sequence[str]]
+    ) -> tuple[list[str], tuple[str, ...], Verdicts]:
+        """The verdicts of items with a value: their ids, the verdicts' classes, and counts.
+
+        Known verdicts stand for missing ones of the same item, as in the raw value. They are of all
+        classes where there are enough of each in the labels (gold, judged), else of the one that
+        counts and the rest.
+        """
+        import numpy as np
+
+        from medical_tasks.scoring.correction import Verdicts
+
+        ids, rows, named, clusters = [], [], [], []
+        for item in self.items:
+            score = self.scores.get(item.id)
+            row = None if score is None else self._row(metric, score)
+            if score is not None and row is not None:
+                counts = score.counts.get(metric.name)
+                verdicts = counts.verdicts if counts is not None else ()
+                ids.append(item.id)
+                rows.append(row)
+                named.append(sum((Counter(each.classes) for each in verdicts), Counter()))
+                clusters.append(item.cluster)
+        table = np.array(rows).reshape(-1, 5)
+        classes, by_class = _by_class(metric.verdict, named, table[:, :2], labels)
+        unit, fixed, of = table[:, 2:].T
+        apart = clusters if self.task.cluster is not None else None
+        return ids, classes, Verdicts(by_class, unit, fixed, of, apart)
+
+    def _row(self, metric: MetricSpec, score: ItemScore) -> tuple[float, ...] | None:
+        """Hits, other verdicts, what one adds, what is added without a judge, and the denominator.
+
+        None for an item without a value, or whose value is but a guess from other items.
+        """
+        value, of = self.estimator.item_value(metric, score)
+        if not of or math.isnan(value):
+            return None
+        counts = score.counts.get(metric.name)
+        unasked = sum(each.unasked for each in counts.verdicts) if counts is not None else 0
+        if counts is not None and counts.known:
+            total = of if metric.kind == "ratio" else counts.of
+            of_all = of / total if counts.how == "share" else 1.0
+            unit = of_all * (total - unasked) / counts.known
+            hits = value * of / unit
+            return hits, counts.known - hits, unit, 0.0, of
+        if counts is not None and counts.of > unasked:
+            return None
+        return 0.0, 0.0, 0.0, value * of, of
+
+
+def _by_class(
+    hit: str, named: Sequence[Counter[str]], sides: Floats, labels: Sequence[Sequence[str]]
+) -> tuple[tuple[str, ...], Floats]:
+    """The classes of verdicts and how many of each an item has.
+
+    They are all classes where items name the class of every verdict and there are enough labels of
+    each, else the one that counts (`hit`) and the rest, as `sides` counts them.
+    """
+    import numpy as np
+
+    from medical_tasks.scoring.correction import FEWEST
+
+    classes = (hit, *(name for name in THREE_WAY.classes if name != hit))
+    counts = np.array([[each[name] for name in classes] for each in named], dtype=float)
+    counts = counts.reshape(-1, len(classes))
+    whole = (counts.sum(axis=1) == np.rint(sides.sum(axis=1))).all()
+    fewest = min(side.count(name) for side in labels for name in classes)
+    if whole and len(classes) == len(THREE_WAY.classes) and fewest >= FEWEST["confusion"]:
+        return classes, counts
+    return (hit, f"not {hit}"), sides
+
+
+def _figure(value: Estimate, widened: Mapping[str, Json], metric: MetricSpec) -> Figure:
+    """The corrected figure, its interval wider by what is left of length and family."""
+    from medical_tasks.scoring.correction import widening
+
+    reaches = [widening(**reach) for reach in widened.values()]
+    down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
+    low, high = metric.limits
+    return {
+        "value": value.value,
+        "ci_low": max(low, value.ci_low - down),
+        "ci_high": min(high, value.ci_high + up),
+        "n": value.n,
+    }
+
+
+def _error_json(error: JudgeError) -> JsonDict:
+    """What `comparison.statistics.with_judge_error` needs of the labels' error."""
+    arrays = {"weights": error.weights, "slope": error.slope, "covariance": error.covariance}
+    return {**{name: array.tolist() for name, array in arrays.items()}, "freedom": error.freedom}
 
 
 def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -436,7 +556,7 @@ def _widened(
     pooled: Rescoring,
     error: JudgeError,
     clusters: Sequence[Any],
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, JsonDict]:
     """What widens the interval of each factor that has a scale, as `widening` takes it.
 
     Raises:
@@ -444,7 +564,7 @@ def _widened(
     """
     from medical_tasks.scoring.correction import NotCorrectableError, drift
 
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonDict] = {}
     for factor in factors:
         distance = 0.0 if factor.labels_at is None else _distance(factor, used, mass)
         if abs(distance) < _NOWHERE:
@@ -464,7 +584,7 @@ def _widened(
 
 
 def _unlike_said(
-    widened: Mapping[str, Mapping[str, Any]], shifted: Sequence[_Factor], used: Sequence[_Factor]
+    widened: Mapping[str, Json], shifted: Sequence[_Factor], used: Sequence[_Factor]
 ) -> str:
     """Says what widened the interval, and what could not be adjusted for."""
     from medical_tasks.scoring.correction import widening
@@ -483,61 +603,6 @@ def _unlike_said(
 def _column_names(metric: MetricSpec) -> list[str]:
     name = metric.name + SUFFIX
     return [name, weight_column(name)] if metric.kind == "ratio" else [name]
-
-
-def _verdicts(
-    metric: MetricSpec,
-    items: Sequence[Item],
-    scores: Mapping[str, ItemScore],
-    estimator: Estimator,
-    labels: Sequence[Sequence[str]],
-    *,
-    clustered: bool,
-) -> tuple[list[str], tuple[str, ...], Verdicts]:
-    """The verdicts of items with a value; known ones stand for missing ones of the same item, as in the raw value.
-
-    They are of all classes where there are enough of each in the labels, else of the one that counts and the rest.
-    """
-    import numpy as np
-
-    from medical_tasks.scoring.correction import FEWEST, Verdicts
-
-    ids, rows, classed, clusters = [], [], [], []
-    for item in items:
-        score = scores.get(item.id)
-        value, of = (math.nan, 0.0) if score is None else estimator.item_value(metric, score)
-        if score is None or not of or math.isnan(value):
-            continue
-        one = score.counts.get(metric.name)
-        parts = () if one is None else one.verdicts
-        known, unasked = sum(each.known for each in parts), sum(each.unasked for each in parts)
-        row = (0.0, 0.0, 0.0, value * of, of)
-        if one is not None and known:
-            total = of if metric.kind == "ratio" else one.of
-            unit = (of / total if one.how == "share" else 1.0) * (total - unasked) / known
-            row = (value * of / unit, known - value * of / unit, unit, 0.0, of)
-        elif one is not None and one.of > unasked:
-            continue  # nothing but a guess from other items
-        classed.append(sum((Counter(each.classes) for each in parts), Counter()))
-        ids.append(item.id)
-        rows.append(row)
-        clusters.append(item.cluster)
-    table = np.array(rows).reshape(-1, 5)
-    hit, fewest = metric.verdict, FEWEST["confusion"]
-    classes: tuple[str, ...] = (hit, *(name for name in THREE_WAY.classes if name != hit))
-    counts = np.array([[each[name] for name in classes] for each in classed], dtype=float).reshape(
-        -1, len(classes)
-    )
-    named = len(classes) == len(THREE_WAY.classes) and bool(
-        (counts.sum(axis=1) == np.rint(table[:, :2].sum(axis=1))).all()
-    )
-    if not named or any(each.count(name) < fewest for each in labels for name in classes):
-        classes, counts = (hit, f"not {hit}"), table[:, :2]
-    return (
-        ids,
-        classes,
-        Verdicts(counts, table[:, 2], table[:, 3], table[:, 4], clusters if clustered else None),
-    )
 
 
 def _advice(
@@ -578,7 +643,7 @@ def read_calibration(
     )
 
 
-def same_calibration(entries: Sequence[Mapping[str, Any]]) -> bool:
+def same_calibration(entries: Sequence[Json]) -> bool:
     """Whether corrected metrics were corrected alike."""
     told = [mapping(entry.get("calibration")) for entry in entries]
     first, *others = ([each.get(key) for key in ("sha256", "form", "classes")] for each in told)

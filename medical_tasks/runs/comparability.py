@@ -6,14 +6,15 @@ A benchmark declares how its paper ran a task (`spec.PaperSetting`); a run's rec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from medical_tasks.runs.recipes import mapping, short
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import PaperSetting, TaskSpec
 
-Entry: TypeAlias = Mapping[str, Any]
+Entry: TypeAlias = Json
 """A task's entry of `results.json`, or a part of one."""
 
 NO_OFFICIAL_FIGURES: Final = (
@@ -39,7 +40,7 @@ class Comparability:
     reasons: tuple[str, ...]
     official: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonDict:
         """The entry `paper` of a task in `results.json`; `paper_lines` writes it in words."""
         told = {"official": self.official} if self.official else {}
         return {"comparable": self.comparable, "why": list(self.reasons), **told}

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import (
@@ -57,7 +57,11 @@ from medical_tasks.runs.responses import (
     replayed,
     run_responses,
 )
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    read_results,
+)
 from medical_tasks.runs.runner import (
     Adjudication,
     AnsweredTask,
@@ -69,6 +73,7 @@ from medical_tasks.runs.runner import (
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 Specs = Mapping[str, DatasetSpec]
+BASELINE: Final = "baseline/"
 
 
 def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
@@ -103,26 +108,26 @@ def _evaluated(
         )
         for task in tasks
     }
-    settings: dict[str, Any] = {
+    settings: JsonDict = {
         "tasks": [task.name for task in tasks],
         "model": name,
-        # How much is asked at once, and for how long, changes no answer: such arguments may differ when a run goes on.
+        # How much is asked at once, and for how long, changes no answer: such arguments may differ
+        # when a run goes on.
         "model_args": deciding_args(name, model_args),
         "data": {name: part.identity for name, part in data.items()},
         "prompts": arguments.prompts,
         "max_new_tokens": arguments.max_new_tokens,
     }
+    known = {name for task in tasks for name in task.arguments}
     # Only where there are some, so that folders of tasks without them stay what they were.
-    asked = {
-        name: value
-        for name, value in task_args.items()
-        if any(name in task.arguments for task in tasks)
+    optional = {
+        "task_args": {name: task_args[name] for name in task_args if name in known} or None,
+        "truncate": arguments.truncate if arguments.truncate != "refuse" else None,
+        "judge": judge.identity if judge is not None else None,
+        "shard": arguments.shard,
+        "subset": list(drawn) if drawn is not None else None,
     }
-    settings |= {"task_args": asked} if asked else {}
-    settings |= {"truncate": arguments.truncate} if arguments.truncate != "refuse" else {}
-    settings |= {"judge": judge.identity} if judge is not None else {}
-    settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
-    settings |= {"subset": list(drawn)} if drawn is not None else {}
+    settings |= {name: value for name, value in optional.items() if value is not None}
     options = RunOptions(
         prompts=arguments.prompts,
         upstream=arguments.upstream,
@@ -185,7 +190,7 @@ def _finished(
     if request is not None and is_main_process() and opens_early(request.name):
         early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
         early.check_calibration(tasks)
-    from_model = not name.startswith("baseline/")
+    from_model = not name.startswith(BASELINE)
     if (
         request
         and early
@@ -242,51 +247,70 @@ def _answers(
     folder: RunFolder,
     options: RunOptions,
 ) -> list[AnsweredTask] | None:
-    kind, _, rest = name.partition("/")
-    itself = [task for task in tasks if task.baseline and kind != "baseline"]
-    if itself:
-        # They ask no model: answered beside the others, in the main process alone.
-        asked = [task for task in tasks if task not in itself]
-        made = _answers(
-            f"baseline/{itself[0].baseline}",
-            {},
-            itself,
-            data,
-            folder,
-            replace(options, prompts="own", truncate="refuse"),
+    """The answers of a model or a baseline; None in all but the main process.
+
+    Tasks that ask no model are answered by their own baseline, beside the others.
+    """
+    if name.startswith(BASELINE):
+        return _baseline_answers(name, model_args, tasks, data, options)
+    alone = [task for task in tasks if task.baseline]
+    asked = [task for task in tasks if not task.baseline]
+    answered: list[AnsweredTask] | None = []
+    if alone:
+        own = replace(options, prompts="own", truncate="refuse")
+        answered = _baseline_answers(f"{BASELINE}{alone[0].baseline}", {}, alone, data, own)
+    others = _model_answers(name, model_args, asked, data, folder, options) if asked else []
+    if answered is None or others is None:
+        return None
+    by_task = {each.task.name: each for each in (*answered, *others)}
+    return [by_task[task.name] for task in tasks]
+
+
+def _baseline_answers(
+    name: str,
+    model_args: Mapping[str, str],
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    options: RunOptions,
+) -> list[AnsweredTask] | None:
+    """The answers of a baseline, which is asked nothing."""
+    copies = name == f"{BASELINE}{COPY_EXAMPLE}"
+    no_meaning = f"{name} is asked nothing, so that {{}} has no meaning for it. Leave it out."
+    if model_args:
+        raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
+    if options.prompts != "own" and not copies and not any(task.judge for task in tasks):
+        raise UsageError(no_meaning.format(f"--prompts {options.prompts}"))
+    if options.truncate != "refuse":
+        raise UsageError(no_meaning.format("--truncate"))
+    if not is_main_process():
+        return None
+    return [
+        run_baseline(
+            name.removeprefix(BASELINE),
+            task,
+            data[task.name],
+            max_samples=options.max_samples,
+            task_args=options.task_args,
+            prompts=options.prompts if copies else "own",
+            upstream=options.upstream if copies else None,
         )
-        others = _answers(name, model_args, asked, data, folder, options) if asked else []
-        if made is None or others is None:
-            return None
-        found = {each.task.name: each for each in (*made, *others)}
-        return [found[task.name] for task in tasks]
-    if kind == "baseline":
-        if model_args:
-            raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
-        if (
-            options.prompts != "own"
-            and rest != COPY_EXAMPLE
-            and not any(task.judge for task in tasks)
-        ):
-            raise UsageError(
-                f"{name} is asked nothing, so that --prompts {options.prompts} has no meaning for it. Leave it out."
-            )
-        if options.truncate != "refuse":
-            raise UsageError(
-                f"{name} is asked nothing, so that --truncate has no meaning for it. Leave it out."
-            )
-        if not is_main_process():
-            return None
-        known: dict[str, Any] = {"max_samples": options.max_samples, "task_args": options.task_args}
-        if rest == COPY_EXAMPLE:
-            known |= {"prompts": options.prompts, "upstream": options.upstream}
-        return [run_baseline(rest, task, data[task.name], **known) for task in tasks]
+        for task in tasks
+    ]
+
+
+def _model_answers(
+    name: str,
+    model_args: dict[str, str],
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    folder: RunFolder,
+    options: RunOptions,
+) -> list[AnsweredTask] | None:
+    """The answers of a model, which is opened when nothing else can be missing any more."""
     for task in tasks:
         if task.arguments or options.prompts != "own":
-            load_task_prompts(
-                task, options, data[task.name]
-            )  # says what is missing before a model is loaded
-    open_protocols(tasks, options)  # likewise
+            load_task_prompts(task, options, data[task.name])
+    open_protocols(tasks, options)
     policy.require_processes()
     model = open_model(name, model_args, log_dir=folder.logs)
     try:
@@ -351,7 +375,7 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
     return read_adjudication(path, task, answered.responses)
 
 
-def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:
+def _scoring_args(text: str, task: TaskSpec, recipe: Json) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
     given = read_task_args(text, [task])
     questions = [name for name in given if name not in task.scoring_arguments]
@@ -376,7 +400,7 @@ def _kept(path: Path) -> Path | None:
 
 def _answered(
     task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
-) -> tuple[AnsweredTask, dict[str, Any]]:
+) -> tuple[AnsweredTask, JsonDict]:
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
         return _from_run(task, spec, arguments)
@@ -392,21 +416,11 @@ def _answered(
     choice = table_choice()
     sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
     name = f"responses/{arguments.responses.name}{sheet}"
-    source: dict[str, Any] = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
+    source: JsonDict = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     if choice.said:
         source["tables"] = choice.said
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
-    unanswered = {
-        item.id: "not in the responses" for item in data.items if item.id not in responses
-    }
-    answered = AnsweredTask(
-        task=task,
-        items=data.items,
-        responses=responses,
-        unanswered=unanswered,
-        recipe=recipe,
-        scoring_args=data.found,
-    )
+    answered = _of_responses(task, data, responses, recipe, "not in the responses")
     # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
     return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
 
@@ -421,27 +435,22 @@ def _check_one(**given: object) -> None:
 
 def _from_run(
     task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
-) -> tuple[AnsweredTask, dict[str, Any]]:
+) -> tuple[AnsweredTask, JsonDict]:
+    """The answers of a run, and what tells this scoring from others."""
     folder: Path = arguments.responses
     entries = read_results(folder)["tasks"]
     if task.name not in entries:
         raise UsageError(f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}.")
     recipe = entries[task.name]["recipe"]
     check_recipe(folder, recipe)
-    config, split = recipe["data"]["config"], recipe["data"]["split"]
-    if arguments.config not in (None, config):
-        raise UsageError(
-            f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out."
-        )
-    if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
-        raise UsageError(
-            f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out."
-        )
+    _check_same_items(folder, recipe, arguments)
     part, drawn = asked_part(recipe), read_drawn(arguments)
     if drawn is not None and (any(part.values()) or "repeats" in recipe):
         raise UsageError(
-            f"{folder}: ran on some of the items, or several times; --subset draws from one whole run. Leave it out."
+            f"{folder}: ran on some of the items, or several times; --subset draws from one whole "
+            "run. Leave it out."
         )
+    config, split = recipe["data"]["config"], recipe["data"]["split"]
     data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
     _check_one(
         subset=drawn or "subset" in recipe,
@@ -455,37 +464,45 @@ def _from_run(
         left = recipe["truncation"]["words_left_out"]
         kept = {name: words for name, words in left.items() if name in ids}
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
-    unanswered = {
-        item.id: "not answered in the run" for item in data.items if item.id not in responses
-    }
-    again = (
-        replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats
-        if recipe.get("repeats")
-        else ()
-    )
-    answered = AnsweredTask(
-        task=task,
-        items=data.items,
-        responses=responses,
-        unanswered=unanswered,
-        recipe=recipe,
-        scoring_args=data.found,
-    )
-    answered = replace(answered, repeats=again)
+    repeats: Sequence[AnsweredTask] = ()
+    if recipe.get("repeats"):
+        repeats = replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats
+    answered = _of_responses(task, data, responses, recipe, "not answered in the run")
     # Answers to other prompts are another run's, though the model is the same.
     asked = {
         "prompts": recipe["prompts"],
         "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
     }
-    asked |= {
-        name: recipe[name]
-        for name in ("task_args", "protocol", "shard", "subset", "repeats")
-        if name in recipe
-    }
-    settings = {
-        "tasks": [task.name],
-        "model": recipe["model"],
-        "asked": asked,
+    optional = ("task_args", "protocol", "shard", "subset", "repeats")
+    asked |= {name: recipe[name] for name in optional if name in recipe}
+    settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
+    return replace(answered, repeats=repeats), {
+        **settings,
         "data": {task.name: data.identity},
     }
-    return answered, settings
+
+
+def _check_same_items(folder: Path, recipe: Json, arguments: argparse.Namespace) -> None:
+    """Refuses another configuration or split than the run was on."""
+    config, split = recipe["data"]["config"], recipe["data"]["split"]
+    other = None
+    if arguments.config not in (None, config):
+        other = f"configuration {config}, got --config {arguments.config}"
+    elif arguments.split is not None and {*split_names(arguments.split)} != {*split_names(split)}:
+        other = f"split {split}, got --split {arguments.split}"
+    if other:
+        raise UsageError(f"{folder}: ran on {other}. Leave it out.")
+
+
+def _of_responses(
+    task: TaskSpec, data: TaskData, responses: Mapping[str, str], recipe: Json, reason: str
+) -> AnsweredTask:
+    """Answers that are there; `reason` is why items have none."""
+    return AnsweredTask(
+        task=task,
+        items=data.items,
+        responses=responses,
+        unanswered={item.id: reason for item in data.items if item.id not in responses},
+        recipe=recipe,
+        scoring_args=data.found,
+    )

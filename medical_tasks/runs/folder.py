@@ -7,13 +7,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE, in_use, new_private_id, private_folder
 from medical_tasks.io.files import WholeFile, folder_lock, read_text, readable
+from medical_tasks.runs.results import Json, JsonDict
 
 ANSWERS_FILE = "answers.sqlite"
 PRIVATE = "private"
@@ -84,7 +84,7 @@ class RunFolder:
         return self._home / "logs"
 
 
-def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
+def default_folder(model: str, settings: Json) -> Path:
     """Names the folder a command uses when no `--out` is given: the same command, the same folder."""
     slug = re.sub(r"[^A-Za-z0-9.-]+", "_", model).strip("_.") or "model"
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[
@@ -100,7 +100,7 @@ _REFUSAL = (
 
 def open_run_folder(
     path: Path,
-    settings: Mapping[str, Any],
+    settings: Json,
     *,
     private: bool = False,
     begun: bool = False,
@@ -147,7 +147,7 @@ def open_run_folder(
     return _run_folder(path, made)
 
 
-def _written(file: Path, settings: Mapping[str, Any], private_id: str | None) -> dict[str, Any]:
+def _written(file: Path, settings: Json, private_id: str | None) -> JsonDict:
     made = dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
     with WholeFile(file) as part:
         part.write(json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
@@ -164,20 +164,20 @@ def existing_run_folder(path: Path) -> RunFolder:
     return _run_folder(path, run_settings(path))
 
 
-def run_settings(path: Path) -> dict[str, Any]:
+def run_settings(path: Path) -> JsonDict:
     """Reads the settings of a run's folder, the id of its private store among them."""
     file = path / SETTINGS_FILE
     with readable(file, again="Give the folder of a run, whole.", error=MissingError):
         return _settings(file, read_text(file))
 
 
-def _run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
+def _run_folder(path: Path, settings: Json) -> RunFolder:
     return RunFolder(
         path, home=private_folder(settings[PRIVATE], run=path) if PRIVATE in settings else None
     )
 
 
-def _settings(file: Path, text: str) -> dict[str, Any]:
+def _settings(file: Path, text: str) -> JsonDict:
     try:
         there = json.loads(text)
     except ValueError as error:
@@ -191,6 +191,6 @@ def _settings(file: Path, text: str) -> dict[str, Any]:
     return there
 
 
-def _differing(there: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+def _differing(there: Json, settings: Json) -> str:
     names = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))
     return "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in names)

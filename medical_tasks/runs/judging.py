@@ -381,14 +381,6 @@ class TaskJudge:
         if isinstance(self._judge, JudgeSession):
             entry["judge"] |= {"usage": self._judge.usage}
             entry["judge"] |= {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
-        if not self._judge.comparable:
-            judged = {metric.whole or metric.name for metric in self._task.metrics if metric.judged}
-            for metrics in (
-                entry["metrics"],
-                *(group for by in entry["breakdown"].values() for group in by.values()),
-            ):
-                for name in judged.intersection(metrics):
-                    metrics[name]["comparable"] = False
 
     def _said(self, asked: Mapping[str, Any]) -> str:
         if isinstance(self._judge, RecordedJudge):

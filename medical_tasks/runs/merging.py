@@ -33,7 +33,13 @@ from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import check_request, run_judge
 from medical_tasks.runs.recipes import deciding_generation, differing, mapping
 from medical_tasks.runs.responses import check_recipe, replayed
-from medical_tasks.runs.results import RESULTS_FILE, read_items, read_results
+from medical_tasks.runs.results import (
+    RESULTS_FILE,
+    Json,
+    JsonDict,
+    read_items,
+    read_results,
+)
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import UNANSWERED, TaskSpec
 
@@ -49,54 +55,71 @@ class Part:
     path: Path
     answers: Path  # its store
     shard: str | None
-    settings: Mapping[str, Any]  # those of the whole run
-    recipes: Mapping[str, Mapping[str, Any]]
+    settings: Json  # those of the whole run
+    recipes: Mapping[str, Json]
 
 
-_Asked = tuple[TaskSpec, TaskData, Mapping[str, Any]]
+_Asked = tuple[TaskSpec, TaskData, Json]
 """A task of the whole run, all its items, and the recipe as far as parts that finished say it."""
 
 
 def read_parts(folders: Sequence[Path]) -> list[Part]:
-    """Reads parts of one run; folders whose settings or recipes differ in more than the part are refused."""
+    """Reads parts of one run.
+
+    Raises:
+        UsageError: a folder is no part of a run, or parts differ in more than which part they are.
+        MissingError: the answers of a part are not there.
+    """
     parts: list[Part] = []
     for path in {folder.expanduser().resolve(): folder.expanduser() for folder in folders}.values():
-        settings = {name: value for name, value in run_settings(path).items() if name != PRIVATE}
-        if settings.get("adjudicated"):
-            raise UsageError(
-                f"{path}: was scored with the sheet of `adjudicate`. Merge the parts as `run` left them, then: medical-tasks "
-                "adjudicate WHOLE, and medical-tasks score TASK --responses WHOLE --adjudicated FILE"
-            )
-        if not settings.keys() >= _RUN:
-            raise UsageError(
-                f"{path}: not of `medical-tasks run`. merge takes the folders of parts (run --shard I/N)."
-            )
-        shard = settings.pop("shard", None)
-        read_shard(shard)
-        entries = read_results(path)["tasks"] if (path / RESULTS_FILE).is_file() else {}
-        recipes = {name: entry["recipe"] for name, entry in entries.items()}
-        for recipe in recipes.values():
-            check_recipe(path, recipe)
-        answers = existing_run_folder(path).answers
-        if any(recipe["prompts"] for recipe in recipes.values()) and not answers.is_file():
-            raise MissingError(
-                f"{answers}: the answers of {path} are not there. Give the folder as `medical-tasks run` left it; answers on "
-                "credentialed data lie in the private store of the machine that asked (MEDICAL_TASKS_HOME)."
-            )
-        parts.append(
-            Part(path=path, answers=answers, shard=shard, settings=settings, recipes=recipes)
-        )
-        for name, recipe in {"": settings, **recipes}.items():
-            first = next(part for part in parts if not name or name in part.recipes)
-            told = (first.recipes[name], recipe) if name else (first.settings, settings)
-            if (said := [_alike(each) if name else each for each in told])[0] != said[1]:
-                raise UsageError(
-                    f"{first.path} and {path}: not parts of one run ({differing(*said)}). Merge the parts of each by themselves."
-                )
+        part = _read_part(path)
+        parts.append(part)
+        _check_alike(parts[0].path, part.path, parts[0].settings, part.settings)
+        for name, recipe in part.recipes.items():
+            first = next(each for each in parts if name in each.recipes)
+            _check_alike(first.path, part.path, _alike(first.recipes[name]), _alike(recipe))
     return parts
 
 
-def _alike(recipe: Mapping[str, Any]) -> dict[str, Any]:
+def _read_part(path: Path) -> Part:
+    settings = {name: value for name, value in run_settings(path).items() if name != PRIVATE}
+    if settings.get("adjudicated"):
+        raise UsageError(
+            f"{path}: was scored with the sheet of `adjudicate`. Merge the parts as `run` left "
+            "them, then: medical-tasks adjudicate WHOLE, and medical-tasks score TASK --responses "
+            "WHOLE --adjudicated FILE"
+        )
+    if not settings.keys() >= _RUN:
+        raise UsageError(
+            f"{path}: not of `medical-tasks run`. merge takes the folders of parts (run --shard "
+            "I/N)."
+        )
+    shard = settings.pop("shard", None)
+    read_shard(shard)
+    entries = read_results(path)["tasks"] if (path / RESULTS_FILE).is_file() else {}
+    recipes = {name: entry["recipe"] for name, entry in entries.items()}
+    for recipe in recipes.values():
+        check_recipe(path, recipe)
+    answers = existing_run_folder(path).answers
+    if any(recipe["prompts"] for recipe in recipes.values()) and not answers.is_file():
+        raise MissingError(
+            f"{answers}: the answers of {path} are not there. Give the folder as `medical-tasks "
+            "run` left it; answers on credentialed data lie in the private store of the machine "
+            "that asked (MEDICAL_TASKS_HOME)."
+        )
+    return Part(path=path, answers=answers, shard=shard, settings=settings, recipes=recipes)
+
+
+def _check_alike(first: Path, second: Path, one: Json, other: Json) -> None:
+    """Refuses parts with other settings, or recipes."""
+    if one != other:
+        raise UsageError(
+            f"{first} and {second}: not parts of one run ({differing(one, other)}). Merge the parts "
+            "of each by themselves."
+        )
+
+
+def _alike(recipe: Json) -> JsonDict:
     """What the recipes of all parts have alike: not how much was asked at once, nor what is about a part's items."""
     return {
         **{
@@ -244,7 +267,7 @@ def _clash(
     )
 
 
-def _says(record: Mapping[str, Any]) -> Any:
+def _says(record: Json) -> Any:
     if "text" in record:
         return record["text"], record.get("label")
     return {name: value for name, value in record.items() if name != "seconds"}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.errors import listed
 from medical_tasks.runs.estimation import NO_ANSWER, NO_COMPONENT, NOTHING
+from medical_tasks.runs.results import Json
 
 NOT_COMPUTABLE = "n/a"
 PARTIAL = "partial"
@@ -27,9 +28,7 @@ def too_few_to_tell(difference: float | None, detectable: float | None, independ
     return few or abs(difference or 0.0) < (detectable or 0.0)
 
 
-def group_too_few(
-    group: Mapping[str, Any], whole: Mapping[str, Any], *, parts: bool = False
-) -> bool:
+def group_too_few(group: Json, whole: Json, *, parts: bool = False) -> bool:
     """The same of a group in one run, beside all items, or (`parts`) of a part of each; its interval accounts for clusters."""
     value, of_all = group["value"], whole.get("sample", whole)["value"]
     if value is None or of_all is None or group["ci_low"] is None or group["ci_high"] is None:
@@ -51,45 +50,45 @@ def number(value: float | None, unit: str) -> str:
     return f"{value:.{_DECIMALS.get(unit, 1)}f}"
 
 
-def valued(metric: Mapping[str, Any], name: str = "value") -> str:
+def valued(metric: Json, name: str = "value") -> str:
     """Writes a metric's value with the sign of percent, where it is a share; other units stand with its name."""
     value, unit = metric.get(name), metric.get("unit", "")
     return number(value, unit) + ("" if unit or value is None else " %")
 
 
-def interval(metric: Mapping[str, Any]) -> str:
+def interval(metric: Json) -> str:
     """Writes a metric's 95 % interval, and whether a group's is of too few items."""
     return _range(metric, "ci_low", "ci_high") + (
         ", too few to tell" if metric.get("too_few") else ""
     )
 
 
-def bounds(metric: Mapping[str, Any]) -> str:
+def bounds(metric: Json) -> str:
     """Writes between which values the metric lies, whatever the missing items and verdicts would have been."""
     if metric["bound_high"] is None and metric["bound_low"] is not None:
         return f"{number(metric['bound_low'], metric.get('unit', ''))} or more"
     return _range(metric, "bound_low", "bound_high")
 
 
-def _range(metric: Mapping[str, Any], low: str, high: str) -> str:
+def _range(metric: Json, low: str, high: str) -> str:
     if metric[low] is None or metric[high] is None:
         return NOT_COMPUTABLE
     unit = metric.get("unit", "")
     return f"{number(metric[low], unit)} to {number(metric[high], unit)}"
 
 
-def metric_label(name: str, metric: Mapping[str, Any]) -> str:
+def metric_label(name: str, metric: Json) -> str:
     """Writes a metric's name, with its unit, and with a mark where it is an average that lacks some of its metrics."""
     named = f"{name} ({metric['unit']})" if metric.get("unit") else name
     return f"{named} [{PARTIAL}]" if metric.get("missing_components") else named
 
 
-def coverage(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) -> str:
+def coverage(entry: Json, metric: Json | None = None) -> str:
     """Writes how many of the items asked were scored: on all metrics, or on one of them."""
     return f"{scored(entry, metric)}/{entry['coverage']['asked']}"
 
 
-def scored(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) -> int:
+def scored(entry: Json, metric: Json | None = None) -> int:
     """How many items are decided on all metrics, or on one of them (a metric that needs no judge lacks no verdict)."""
     counts = entry["coverage"]
     if metric is None or not any("scored" in each for each in entry["metrics"].values()):
@@ -107,13 +106,13 @@ def explanation(why: str, unscored: str | None = None, unclear: str = "") -> str
     return "; ".join(filter(None, parts))
 
 
-def unclear_counts(entry: Mapping[str, Any]) -> Mapping[str, int]:
+def unclear_counts(entry: Json) -> Mapping[str, int]:
     """How many answers are unclear, by reason; none in results of versions whose readers never said so."""
     counts: Mapping[str, int] = entry["coverage"].get("unclear") or {}
     return counts
 
 
-def unclear_notes(entry: Mapping[str, Any]) -> list[str]:
+def unclear_notes(entry: Json) -> list[str]:
     """Says how many answers nobody could tell the meaning of, what they count as, and what was decided about them."""
     said = []
     decided = entry["recipe"].get("adjudication")
@@ -132,7 +131,7 @@ def unclear_notes(entry: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _repeats_said(name: str, metric: Mapping[str, Any]) -> str:
+def _repeats_said(name: str, metric: Json) -> str:
     """Writes what the repeats of a metric were, and where its variance comes from."""
     told, unit = metric["repeats"], metric.get("unit", "")
     parts = {"items": "sd_items", "answers to an item": "sd_run", "votes on an answer": "sd_judge"}
@@ -149,7 +148,7 @@ def _repeats_said(name: str, metric: Mapping[str, Any]) -> str:
     return f"{name}: {'; '.join([*said, *([] if alike is None else [f'{percent(alike)} % of items alike in all'])])}."
 
 
-def value_notes(entry: Mapping[str, Any]) -> list[str]:
+def value_notes(entry: Json) -> list[str]:
     """Says why metrics have no value, and which are estimated in part. What has nothing to count anywhere speaks for itself."""
     why: dict[str, list[str]] = {}
     estimated: dict[tuple[int, int], list[str]] = {}

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from medical_tasks._version import __version__
 from medical_tasks.io.files import packaged
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
 # Those whose version can change an answer or a score.
@@ -46,17 +47,17 @@ NO_SAMPLE_OF_GROUPS: Final = (
 def make_recipe(
     task: TaskSpec,
     *,
-    data: Mapping[str, Any],
-    model: Mapping[str, Any],
+    data: Json,
+    model: Json,
     prompts: PromptSet | None = None,
     max_new_tokens: int | None = None,
     max_samples: int | None = None,
-) -> dict[str, Any]:
+) -> JsonDict:
     """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere."""
     from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
-    asked: dict[str, Any] | None = None
+    asked: JsonDict | None = None
     if prompts is not None:
         asked = {"set": prompts.name, "sha256": prompts.sha256}
         asked |= {"settings": dict(prompts.settings)} if prompts.settings else {}
@@ -85,7 +86,7 @@ def make_recipe(
     }
 
 
-def metric_kinds(task: TaskSpec) -> dict[str, Any]:
+def metric_kinds(task: TaskSpec) -> JsonDict:
     """What a recipe says of a task's metrics."""
     return {metric.name: {"kind": metric.kind} for metric in task.metrics}
 
@@ -96,6 +97,12 @@ def _max_samples_note(task: TaskSpec) -> str:
 
 # What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.
 _SETTINGS_TOLD: Final = ("output_claims", "style")
+
+
+_COMPARED: Final = (
+    "protocol", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
+)  # fmt: skip
+"""Parts of a recipe of which a reader is told that they differ."""
 
 
 class Difference(NamedTuple):
@@ -127,100 +134,98 @@ class RecipeDifferences:
 
 def recipe_differences(
     name: str,
-    first: Mapping[str, Any],
-    second: Mapping[str, Any],
+    first: Json,
+    second: Json,
     *,
     metrics: Sequence[MetricSpec] = (),
 ) -> RecipeDifferences:
     """Compares the recipes of two results of a task; a setting that only some of its `metrics` need forbids these alone."""
-    recipes = first, second
     refused: list[str] = []
-    warned: list[Difference] = []
-    versions = [short(recipe.get("task_version")) for recipe in recipes]
-    if len({version.partition("-")[0] for version in versions}) > 1:
-        refused.append(
-            _said("version", *(short(version, quote=True) for version in versions), name=name)
-        )
+    warned: list[Difference | None] = []
+    versions = [short(recipe.get("task_version")) for recipe in (first, second)]
+    if versions[0].partition("-")[0] != versions[1].partition("-")[0]:
+        quoted = (short(version, quote=True) for version in versions)
+        refused.append(_said("version", *quoted, name=name))
     elif versions[0] != versions[1]:
-        warned.append(_differs("interface", *map(short, versions)))
-    data = [
-        {
-            key: value
-            for key, value in mapping(recipe.get("data")).items()
-            if key not in SAME_ROWS and value is not None
-        }
-        for recipe in recipes
-    ]
+        warned.append(_differs("interface", *versions))
+    data = [_deciding_data(recipe) for recipe in (first, second)]
     if data[0] != data[1]:
         refused.append(_said("data", differing(*data), name=name))
     # What one of them does not have is not compared.
-    defined = [mapping(recipe.get("metrics")) for recipe in recipes]
-    if any(defined[0][name] != defined[1][name] for name in defined[0].keys() & defined[1].keys()):
-        refused.append(_said("metrics", differing(*defined), name=name))
-    warned += [said for said in (_prompts_differ(*recipes), _generation(*recipes)) if said]
-    left = [mapping(mapping(recipe.get("truncation")).get("words_left_out")) for recipe in recipes]
+    one, other = (mapping(recipe.get("metrics")) for recipe in (first, second))
+    if any(one[metric] != other[metric] for metric in one.keys() & other.keys()):
+        refused.append(_said("metrics", differing(one, other), name=name))
+    warned += [_prompts_differ(first, second), _generation(first, second)]
+    left = [
+        mapping(mapping(each.get("truncation")).get("words_left_out")) for each in (first, second)
+    ]
     if left[0] != left[1]:
         warned.append(_differs("truncation", *map(len, left)))
-    warned += [
-        said
-        for key in (
-            "protocol",
-            "baseline",
-            "max_samples",
-            "subset",
-            "repeats",
-            "shard",
-            "adjudication",
-            "suite",
-        )
-        if (said := _told(name, key, *recipes))
-    ]
+    warned += [_told(name, key, first, second) for key in _COMPARED]
     settings = _settings(name, first, second, metrics)
     return RecipeDifferences(
         refused=refused + settings.refused,
-        warned=warned + settings.warned + judge_differences(first, second),
+        warned=[
+            *filter(None, warned),
+            *settings.warned,
+            *judge_differences(first, second),
+        ],
         left_out=settings.left_out,
     )
 
 
+def _deciding_data(recipe: Json) -> JsonDict:
+    """What a recipe says of the data, but for what may differ of the same rows."""
+    data = mapping(recipe.get("data"))
+    return {key: data[key] for key in data if key not in SAME_ROWS and data[key] is not None}
+
+
 def _settings(
-    name: str, first: Mapping[str, Any], second: Mapping[str, Any], metrics: Sequence[MetricSpec]
+    name: str, first: Json, second: Json, metrics: Sequence[MetricSpec]
 ) -> RecipeDifferences:
     """Compares the settings of scoring. Those of one run alone add metrics to it, and change none of the others."""
     left_out: dict[str, str] = {}
-    found = RecipeDifferences(refused=[], warned=[], left_out=left_out)
-    settings = [mapping(recipe.get("scoring")) for recipe in (first, second)]
+    differences = RecipeDifferences(refused=[], warned=[], left_out=left_out)
+    one, other = (mapping(recipe.get("scoring")) for recipe in (first, second))
     needed = {metric.needs for metric in metrics if metric.needs}
-    for key in dict.fromkeys([*settings[0], *settings[1]]):
-        if all(key in part for part in settings) and _same_file(settings[0][key], settings[1][key]):
+    for key in dict.fromkeys([*one, *other]):
+        if key in one and key in other and _same_file(one[key], other[key]):
             continue
-        values = differing({key: settings[0].get(key)}, {key: settings[1].get(key)})
         told = {
-            "values": values,
+            "values": differing({key: one.get(key)}, {key: other.get(key)}),
             "key": short(key),
             "again": _said("again", name=name, key=short(key)),
         }
         # What some metrics need is given or not; `no` is the same as nothing said.
-        given = [
-            key in part and not (key in needed and part[key] in (None, False)) for part in settings
-        ]
-        if not any(given):
-            continue
-        if not all(given):
-            found.warned.append(
-                _differs("scored_alone", alone="first" if given[0] else "second", **told)
-            )
-        elif key in needed:
-            left_out[key] = _said("left_out", **told)
-        elif key == "output_claims":
-            kinds = {isinstance(part[key], Mapping) for part in settings}
-            if len(kinds) > 1:  # each model's answers have claims of their own, but of one making
-                found.warned.append(_differs("claims", **told))
-        elif key in _SETTINGS_TOLD:
-            found.warned.append(_differs("asked_differently", **told))
-        else:
-            found.refused.append(_said("scoring", **told))
-    return found
+        unset = (None, False) if key in needed else ()
+        has = [key in each and each[key] not in unset for each in (one, other)]
+        if sum(has) == 1:
+            alone = "first" if has[0] else "second"
+            differences.warned.append(_differs("scored_alone", alone=alone, **told))
+        elif all(has):
+            _add_setting(differences, left_out, key, (one[key], other[key]), told, key in needed)
+    return differences
+
+
+def _add_setting(
+    differences: RecipeDifferences,
+    left_out: dict[str, str],
+    key: str,
+    values: tuple[object, object],
+    told: Mapping[str, str],
+    needed: bool,
+) -> None:
+    """Adds a setting of scoring that both recipes have, and have otherwise."""
+    if needed:
+        left_out[key] = _said("left_out", **told)
+    elif key == "output_claims":
+        # Each model's answers have claims of their own, but of one making.
+        if isinstance(values[0], Mapping) != isinstance(values[1], Mapping):
+            differences.warned.append(_differs("claims", **told))
+    elif key in _SETTINGS_TOLD:
+        differences.warned.append(_differs("asked_differently", **told))
+    else:
+        differences.refused.append(_said("scoring", **told))
 
 
 def _same_file(first: Any, second: Any) -> bool:
@@ -230,7 +235,7 @@ def _same_file(first: Any, second: Any) -> bool:
     return {**first, "file": None} == {**second, "file": None}
 
 
-def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference | None:
+def _prompts_differ(first: Json, second: Json) -> Difference | None:
     parts = [recipe.get("prompts") for recipe in (first, second)]
     if parts[0] == parts[1]:
         return None
@@ -244,14 +249,14 @@ def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Diff
     return _differs("prompts", differing(*map(mapping, parts)))
 
 
-def _generation(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference | None:
+def _generation(first: Json, second: Json) -> Difference | None:
     if None in (first.get("generation"), second.get("generation")):
         return None  # nothing was asked there, which the prompts say
     parts = deciding_generation(first), deciding_generation(second)
     return None if parts[0] == parts[1] else _differs("generation", differing(*parts))
 
 
-def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
+def deciding_generation(recipe: Json) -> JsonDict:
     """How a recipe's answers were asked for, but for how many ask at once, which changes no answer."""
     from medical_tasks.models.opener import NEUTRAL_ARGS
 
@@ -267,9 +272,7 @@ def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told(
-    name: str, key: str, first: Mapping[str, Any], second: Mapping[str, Any]
-) -> Difference | None:
+def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
     parts = [recipe.get(key) for recipe in (first, second)]
     # A model beside a baseline is another model, as told by its name.
     if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
@@ -280,13 +283,13 @@ def _told(
     return _differs(key, values, name=name)
 
 
-def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
+def judge_differences(first: Json, second: Json) -> list[Difference]:
     """In which way the judges of two recipes differ."""
     judges = [mapping(recipe.get("judge")) for recipe in (first, second)]
     return [] if judges[0] == judges[1] else [_difference(*judges)]
 
 
-def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
+def comparable_judges(*recipes: Json) -> bool:
     """Whether the judges of all recipes, where they have one, understand what they judge."""
     return all(
         bool(judge.get("comparable"))
@@ -295,7 +298,7 @@ def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
     )
 
 
-def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference:
+def _difference(first: Json, second: Json) -> Difference:
     if first.get("backend") == second.get("backend") == "recorded":
         return _differs("recorded")
     names = [short(judge.get("name")) for judge in (first, second)]
@@ -321,7 +324,7 @@ _MOST: Final = 3
 _DEEPEST: Final = 6
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Json:
     """The value where it is a mapping, else an empty one: recipes of packages come from anybody."""
     return value if isinstance(value, Mapping) else {}
 
@@ -353,7 +356,7 @@ def short(value: Any, *, quote: bool = False) -> str:
     return f"{len(value)} {'entry' if len(value) == 1 else 'entries'} ({digest})"
 
 
-def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+def differing(first: Json, second: Json) -> str:
     """Names the first few differences of two mappings, such as `max_new_tokens 48 and 512; model_args.dtype none and float32`."""
     flat = _flat(first), _flat(second)
     names = [
@@ -371,8 +374,8 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     return "; ".join(parts) or "what one leaves out is nothing in the other"
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _flat(value: Json, prefix: str = "", depth: int = 0) -> JsonDict:
+    found: JsonDict = {}
     for name, part in value.items():
         if isinstance(part, Mapping) and part and depth < _DEEPEST:
             found.update(_flat(part, f"{prefix}{name}.", depth + 1))

@@ -43,6 +43,7 @@ from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
+from medical_tasks.runs.results import Json
 from medical_tasks.runs.runner import AnsweredTask, RunOptions, load_task_prompts, run_model
 from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
@@ -79,6 +80,10 @@ _PACKED: Final = (
     zipfile.ZIP_STORED,
     zipfile.ZIP_DEFLATED,
 )  # others can need gigabytes to unpack a few bytes
+_DAMAGED: Final = (
+    zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError,
+)  # fmt: skip
+"""What reading a damaged zip file raises."""
 _NAMES: Final = (("id", "example_id"), ("response", "output"))
 """Ours and the authors' name of each field."""
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
@@ -158,44 +163,73 @@ def read_responses(
 ) -> Mapping[str, str]:
     """Reads the model's text by item id; null, or an empty cell, is no answer.
 
-    `check` says what is wrong with a submission; `task` and `items` tell which columns of a table may name the items.
+    Args:
+        path: the file, or the answers.
+        known_ids: the ids of the task's items.
+        content: of the file, where it was read before.
+        check: says what is wrong with a submission to a shared task.
+        task: with `items` tells which columns of a table may name the items.
+        items: the task's items.
+
+    Raises:
+        UsageError: a record, row or id is wrong; it is named with what was meant.
     """
-    known = set(known_ids)
-    values, table = _values(path, read_file(path) if content is None else content)
+    ids = set(known_ids)
+    records, table = _values(path, read_file(path) if content is None else content)
     if not table and check is not None:
-        values = list(values)
-        submitted = any(_submitted(value) and _PREDICTION in value for _, value in values)
-        if problems := check([value for _, value in values]) if submitted else ():
-            raise UsageError(
-                f"{path}: nothing is scored, since the submission has {len(problems)} problem{'s' * (len(problems) > 1)}"
-                + "".join(f"\n  {problem}" for problem in problems)
-                + "\nMend them and score it again."
-            )
-    found, strange = Texts(), []
-    published, answers = _answers(path, values, table, known, task, items)
+        records = list(records)
+        _check_submission(path, [value for _, value in records], check)
+    responses, strange = Texts(), []
+    published, answers = _answers(path, records, table, ids, task, items)
     for answer in _once(path, answers):
-        if answer.id not in known:
+        if answer.id not in ids:
             strange.append(answer)
         elif answer.text is not None:
-            found.put(answer.id, answer.text)
-    unknown = [f"{named(answer.id)} ({answer.place})" for answer in strange]
-    if strange and published and len(found):
+            responses.put(answer.id, answer.text)
+    if strange and not (published and len(responses)):
+        raise _no_items(path, strange, ids)
+    if strange:
         print(
-            f"note: {path}: {len(strange)} answers are left out, which are to no item of the task, or to one that asks otherwise: "
-            f"{listed(unknown, _SHOWN)}",
+            f"note: {path}: {len(strange)} answers are left out, which are to no item of the task, "
+            f"or to one that asks otherwise: {_listed(strange)}",
             file=sys.stderr,
         )
-    elif strange:
-        sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
-        counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
-        changed = any(_CHANGED_ID.fullmatch(answer.id) for answer in strange)
+    return responses
+
+
+def _check_submission(
+    path: Path | GivenAnswers,
+    records: Sequence[Any],
+    check: Callable[[Sequence[Any]], Sequence[str]],
+) -> None:
+    """Refuses a submission with anything that its shared task would refuse, all of it at once."""
+    submitted = any(_submitted(record) and _PREDICTION in record for record in records)
+    if problems := check(records) if submitted else ():
         raise UsageError(
-            f"{path}: {counted} of the task: {listed(unknown, _SHOWN)}. Its ids look like {sample}. Is it the right task "
-            "and --config?"
-            + " A spreadsheet has rounded ids, or made dates of them: format the column as Text and paste them again."
-            * changed
+            f"{path}: nothing is scored, since the submission has {len(problems)} "
+            f"problem{'s' * (len(problems) > 1)}"
+            + "".join(f"\n  {problem}" for problem in problems)
+            + "\nMend them and score it again."
         )
-    return found
+
+
+def _no_items(
+    path: Path | GivenAnswers, strange: Sequence[Answer], ids: Collection[str]
+) -> UsageError:
+    """The error for answers to what is no item of the task."""
+    sample = ", ".join(map(repr, sorted(ids)[:3]))
+    count = f"{len(strange)} ids are not items" if len(strange) > 1 else "1 id is no item"
+    changed = any(_CHANGED_ID.fullmatch(answer.id) for answer in strange)
+    return UsageError(
+        f"{path}: {count} of the task: {_listed(strange)}. Its ids look like {sample}. Is it the "
+        "right task and --config?"
+        + " A spreadsheet has rounded ids, or made dates of them: format the column as Text and "
+        "paste them again." * changed
+    )
+
+
+def _listed(answers: Sequence[Answer]) -> str:
+    return listed([f"{named(answer.id)} ({answer.place})" for answer in answers], _SHOWN)
 
 
 def _answers(
@@ -294,7 +328,12 @@ class _Names:
         """The items that ask it."""
         return self._asked.get(_same(text), [])
 
-    def fits(self, identifier: str, asked: Mapping[str, Any]) -> bool:
+    def meant(self, column: str, cell: object) -> list[str]:
+        """The items that a cell can name: by their questions in that column, else by their ids."""
+        text = str(cell).strip()
+        return self.by_question(text) if folded(column) == _QUESTION else self.by_id(text)
+
+    def fits(self, identifier: str, asked: Json) -> bool:
         """Whether an item has these fields, as far as it is known."""
         fields = self._fields.get(identifier, asked)
         return all(
@@ -305,7 +344,7 @@ class _Names:
 
 def _table_answers(
     path: Path | GivenAnswers,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    rows: Sequence[tuple[str, Json]],
     known: Collection[str],
     task: TaskSpec | None,
     items: Sequence[Item],
@@ -348,46 +387,41 @@ def _text_column(
 
 def _named_items(
     path: Path | GivenAnswers,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    rows: Sequence[tuple[str, Json]],
     known: Collection[str],
     source: DatasetSource | None,
     items: Sequence[Item],
 ) -> Iterator[str]:
     """The id each row is about, by the columns that name items, which must agree; one with other names is passed over."""
-    names = {"id", "example_id"} | ({source.key, *source.id_names} if source else set())
-    known_names = _Names(known, items)
-    by_question = known_names.distinct_questions
-
-    def meant(name: str, cell: Any) -> list[str]:
-        text = str(cell).strip()
-        asked = folded(name) == _QUESTION
-        return known_names.by_question(text) if asked else known_names.by_id(text)
-
-    naming = [
-        name
-        for name in (rows[0][1] if rows else ())
-        if folded(name) in names | ({_QUESTION} if by_question else set())
-    ]
-    if rows and not naming:
-        raise UsageError(
-            f"{path}: no column 'id'{' or ' + repr(_QUESTION) if by_question else ''} names the items. {_TABLE}"
-        )
+    items_by = _Names(known, items)
+    naming = {"id", "example_id"} | ({source.key, *source.id_names} if source else set())
+    if items_by.distinct_questions:
+        naming.add(_QUESTION)
+    columns = [name for name in (rows[0][1] if rows else ()) if folded(name) in naming]
+    if rows and not columns:
+        or_question = f" or {_QUESTION!r}" if _QUESTION in naming else ""
+        raise UsageError(f"{path}: no column 'id'{or_question} names the items. {_TABLE}")
+    # Those that name one item in every row; the first one where none does.
     whole = [
-        name for name in naming if all(len(meant(name, row[name])) == 1 for _, row in rows)
-    ] or naming[:1]
+        name
+        for name in columns
+        if all(len(items_by.meant(name, row[name])) == 1 for _, row in rows)
+    ]
+    first, *others = whole or columns[:1] or [""]
     for place, row in rows:
-        where, cell = f"{path}, {place}, column {whole[0]!r}", row[whole[0]]
-        found = [meant(name, row[name]) for name in whole]
-        if cell is None or len(found[0]) > 1:
-            several = f"{cell} could be {' or '.join(sorted(found[0]))}; the spreadsheet has made a number of the id"
+        where, cell = f"{path}, {place}, column {first!r}", row[first]
+        ids = items_by.meant(first, cell)
+        if cell is None:
+            raise UsageError(f"{where}: empty beside an answer. Say which item it answers.")
+        if len(ids) > 1:
             raise UsageError(
-                f"{where}: {several if found[0] else 'empty beside an answer'}. Say which item it answers."
+                f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
+                "number of the id. Say which item it answers."
             )
-        if any(other != found[0] for other in found):
-            raise UsageError(
-                f"{where}: {' and '.join(map(repr, whole))} name different items. Leave out all but one."
-            )
-        yield found[0][0] if found[0] else str(cell).strip()
+        if any(items_by.meant(name, row[name]) != ids for name in others):
+            names = " and ".join(map(repr, (first, *others)))
+            raise UsageError(f"{where}: {names} name different items. Leave out all but one.")
+        yield ids[0] if ids else str(cell).strip()
 
 
 def _number(text: str) -> Decimal | None:
@@ -418,41 +452,33 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
         raise UsageError(f"{path}: has {len(content):,} bytes. {again}")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            places = (
-                (each, PurePosixPath(each.filename))
-                for each in archive.infolist()
-                if not each.is_dir()
-            )
-            # Beside what is meant macOS packs files of its own.
-            files = [
-                each
-                for each, at in places
-                if at.parts[:1] != ("__MACOSX",) and not at.name.startswith(".")
-            ]
-            if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
-                held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
-                raise UsageError(f"{path}: holds {held}, and must hold {SUBMISSION} alone. {again}")
-            (member,) = files
-            if member.flag_bits & _ENCRYPTED or member.compress_type not in _PACKED:
-                raise UsageError(
-                    f"{path}: {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}"
-                )
+            member = _submission_in(archive, f"{path}:", again)
             with archive.open(member) as stream:
-                found = stream.read(LARGEST + 1)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        RuntimeError,
-        EOFError,
-        OSError,
-        ValueError,
-    ) as error:
+                unpacked = stream.read(LARGEST + 1)
+    except _DAMAGED as error:
         raise UsageError(f"{path}: a damaged zip file ({type(error).__name__}). {again}") from None
-    if len(found) > LARGEST:
+    if len(unpacked) > LARGEST:
         raise UsageError(f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}")
     folder = str(PurePosixPath(member.filename).parent)
-    return "" if folder == "." else folder, found
+    return "" if folder == "." else folder, unpacked
+
+
+def _submission_in(archive: zipfile.ZipFile, where: str, again: str) -> zipfile.ZipInfo:
+    """The one file in a zip file that is no folder, nor packed beside what is meant by macOS."""
+    files = []
+    for member in archive.infolist():
+        path = PurePosixPath(member.filename)
+        hidden = path.parts[:1] == ("__MACOSX",) or path.name.startswith(".")
+        if not member.is_dir() and not hidden:
+            files.append(member)
+    if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
+        held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
+        raise UsageError(f"{where} holds {held}, and must hold {SUBMISSION} alone. {again}")
+    if files[0].flag_bits & _ENCRYPTED or files[0].compress_type not in _PACKED:
+        raise UsageError(
+            f"{where} {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}"
+        )
+    return files[0]
 
 
 def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[str, Any]], bool]:
@@ -497,40 +523,37 @@ def _submitted(value: Any) -> bool:
 
 
 def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
-    in_list = place.startswith("record")
+    """The answer of a record, or of a line."""
+    where, in_list = f"{path}, {place}", place.startswith("record")
     form = f"A record is like {_LIST_FORM}" if in_list else f"A {place.split()[0]} is like {_FORM}"
     if not isinstance(value, dict):
-        raise UsageError(f"{path}, {place}: an object is needed, got {shown(value)}. {form}")
+        raise UsageError(f"{where}: an object is needed, got {shown(value)}. {form}")
     for ours, theirs in _NAMES:
         if in_list and ours in value and theirs in value:
             raise UsageError(
-                f"{path}, {place}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the other out."
+                f"{where}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the other "
+                "out."
             )
     submitted = _submitted(value)
-    names = [
-        next((name for name in each if name in value), None)
-        for each in (_SUBMITTED if submitted else _NAMES)
-    ]
-    if names[0] is None or names[1] is None:
-        wanted = (
-            "'case_id' and 'answer' or 'prediction'"
-            if submitted
-            else " and ".join(repr(each[in_list]) for each in _NAMES)
-        )
-        got = ", ".join(map(named, sorted(value)))
-        raise UsageError(f"{path}, {place}: needs the keys {wanted}, got keys [{got}]. {form}")
-    identifier, response = value[names[0]], value[names[1]]
+    id_name, text_name = (
+        next((name for name in names if name in value), "")
+        for names in (_SUBMITTED if submitted else _NAMES)
+    )
+    if not id_name or not text_name:
+        wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
+        if submitted:
+            wanted = "'case_id' and 'answer' or 'prediction'"
+        keys = ", ".join(map(named, sorted(value)))
+        raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
+    identifier, response = value[id_name], value[text_name]
     if isinstance(identifier, bool) or not isinstance(identifier, str | int):
-        got = (
-            repr(identifier) if isinstance(identifier, bool | float) else type(identifier).__name__
-        )
-        raise UsageError(
-            f"{path}, {place}: {names[0]!r} must be text or a whole number, got {got}."
-        )
-    if names[1] == _PREDICTION and isinstance(response, list):
+        number = isinstance(identifier, bool | float)
+        kind = repr(identifier) if number else type(identifier).__name__
+        raise UsageError(f"{where}: {id_name!r} must be text or a whole number, got {kind}.")
+    if text_name == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
     if response is not None:
-        _check_text(f"{path}, {place}, {names[1]!r}", response)
+        _check_text(f"{where}, {text_name!r}", response)
     return Answer(id=str(identifier), text=response, place=place)
 
 
@@ -541,7 +564,7 @@ _BASELINE = "baseline/"
 class _Replay(Model):
     """Stands for the run's model and answers nothing."""
 
-    def __init__(self, recorded: Mapping[str, Any]) -> None:
+    def __init__(self, recorded: Json) -> None:
         self.name = str(recorded["name"])
         self.identity: Mapping[str, str] = {
             key: value for key, value in recorded.items() if key != "name"
@@ -592,7 +615,7 @@ def check_recipe(folder: Path, recipe: Any) -> None:
         )
 
 
-def check_same_data(task: TaskSpec, data: TaskData, recipe: Mapping[str, Any]) -> None:
+def check_same_data(task: TaskSpec, data: TaskData, recipe: Json) -> None:
     """Refuses data that is not what the run was on."""
     ran, here = recipe["data"].get("rows_sha256"), data.revision["rows_sha256"]
     if ran != here:
@@ -605,7 +628,7 @@ def check_same_data(task: TaskSpec, data: TaskData, recipe: Mapping[str, Any]) -
 def run_responses(
     task: TaskSpec,
     data: TaskData,
-    recipe: Mapping[str, Any],
+    recipe: Json,
     folder: Path,
     *,
     responses: Path | None = None,
@@ -627,7 +650,7 @@ def run_responses(
 def replayed(
     task: TaskSpec,
     data: TaskData,
-    recipe: Mapping[str, Any],
+    recipe: Json,
     folder: Path,
     *,
     upstream: Path | None = None,
@@ -687,7 +710,7 @@ def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:
 
 
 def _from_file(
-    name: str, task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], responses: Path | None
+    name: str, task: TaskSpec, data: TaskData, recipe: Json, responses: Path | None
 ) -> Mapping[str, str]:
     if responses is None:
         raise MissingError(

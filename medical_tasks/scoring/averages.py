@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,11 @@ def sums(metric: MetricSpec, value: float | None, weight: float | None) -> Sums:
         return 0.0, 0.0
     of = 1.0 if metric.kind != "ratio" else float(weight or 0.0)
     return value * of, of
+
+
+def in_turns(metrics: Iterable[Sequence[Sums]]) -> list[list[float]]:
+    """What items add to each of some metrics, as columns: numerators and denominators in turns."""
+    return [[pair[side] for pair in metric] for metric in metrics for side in (0, 1)]
 
 
 def average_of(shares: Sequence[float]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ import pytest
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.comparability import NO_OFFICIAL_FIGURES
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import TaskEntry, read_items, read_results
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.conftest import Serving
 from tests.fault_server import Call, Fault, FaultServer, randomly
@@ -68,9 +68,8 @@ ASK = ["--judge", "openai-api/test-host/scripted"]
 QUICK = ["--judge-args", "timeout=5,max_retries=6,total_time=20"]
 
 
-def entry(folder: Path) -> dict[str, Any]:
-    task: dict[str, Any] = read_results(folder)["tasks"]["kqa"]
-    return task
+def entry(folder: Path) -> TaskEntry:
+    return read_results(folder)["tasks"]["kqa"]
 
 
 def values(folder: Path) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from medical_tasks.leaderboard.submission_package.package_file import (
 from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
 from medical_tasks.leaderboard.submission_package.results import partial_facts
 from medical_tasks.runs.estimation import BOOTSTRAP_SEED
-from medical_tasks.runs.results import SCHEMA_VERSION, item_rows, summarise
+from medical_tasks.runs.results import SCHEMA_VERSION, item_rows
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["cases", "fill", "package", "recipe_of"]

@@ -22,7 +22,8 @@ from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.runs.finishing import _unanswered_limits
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.results import TaskEntry
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import (
     Answer,
     Counts,
@@ -106,7 +107,7 @@ def _answers(task: TaskSpec, items: Sequence[Item], chance: random.Random) -> di
 
 def _summary(
     task: TaskSpec, home: Path, judge: LosingJudge, *, seed: int, share: float, whole: bool
-) -> dict[str, Any]:
+) -> TaskEntry:
     chance = random.Random(f"{task.name} {seed}")
     items = load_task_data(task, datasets()[task.dataset], data=home, config="demo").items[:9]
     answers = _answers(task, items, chance)
@@ -353,7 +354,7 @@ def test_an_unclear_answer_leaves_the_value_inside_the_bounds(
         before, after = (Estimator(READ_TASK, each) for each in (first, decided))
         entries = [one.entry(metric, items) for one in (before, after)]
         sampled = [
-            one.of_whole_set(dict(entry), metric, items, drawn)
+            one.of_whole_set(entry.copy(), metric, items, drawn)
             for one, entry in zip((before, after), entries, strict=True)
         ]
         for told, decision in (entries, sampled):

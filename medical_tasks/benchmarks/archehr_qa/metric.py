@@ -10,7 +10,8 @@ from medical_tasks.benchmarks.archehr_qa.declarations import OFFICIAL
 from medical_tasks.benchmarks.archehr_qa.release import LABELS
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
-from medical_tasks.runs.results import flat, summarise
+from medical_tasks.runs.results import flat
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
 
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")

@@ -25,7 +25,8 @@ from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.judges.base import Judging
 from medical_tasks.judges.lexical import GIVEN, LEXICAL
 from medical_tasks.judges.session import open_offline
-from medical_tasks.runs.results import flat, summarise
+from medical_tasks.runs.results import flat
+from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.spec import Item, TaskSpec
 
@@ -86,8 +87,8 @@ def score_texts(
     ]
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
     entries = dict(summary["metrics"])
-    for section, metrics in summary["breakdown"].get("section", {}).items():
-        entries |= {f"{name}_{section}": entry for name, entry in metrics.items()}
+    for section, figures in summary["breakdown"].get("section", {}).items():
+        entries |= {f"{name}_{section}": figure for name, figure in figures.items()}
     named = GIVEN if verdicts is not None else LEXICAL if judge == "lexical" else judge
     result: dict[str, Any] = {"judge": named, **flat(entries)}
     result["coverage"] = {

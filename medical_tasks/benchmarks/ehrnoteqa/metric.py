@@ -18,7 +18,8 @@ from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import Decided, decide
 from medical_tasks.judges.lexical import GIVEN, LEXICAL
 from medical_tasks.judges.session import open_offline
-from medical_tasks.runs.results import flat, summarise
+from medical_tasks.runs.results import flat
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, TaskSpec
 
 FORMATS: Final = ("open", "mc", "prob_index", "prob_value")

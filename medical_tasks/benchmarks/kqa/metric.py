@@ -24,7 +24,8 @@ from medical_tasks.benchmarks.kqa.scoring import case_of, item_score
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import GIVEN, LEXICAL, decide
-from medical_tasks.runs.results import flat, summarise
+from medical_tasks.runs.results import flat
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, Verdicts
 
 MISSING: Final = "no verdict given"

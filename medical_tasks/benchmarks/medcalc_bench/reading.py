@@ -119,7 +119,7 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     body = "\n".join(_BULLET.sub("", line) for line in lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
-    if statement.plain:
+    if statement.closing:
         return statement
     for size in (size for size in ENDINGS if size < len(body)):
         _, _, ending = body[-size:].partition("\n" if "\n" in body[-size:] else ". ")

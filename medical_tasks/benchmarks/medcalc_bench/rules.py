@@ -10,7 +10,9 @@ Each `Rule` has a law, and sentences for which it holds and does not hold; a tes
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 NAME: Final = "§"
@@ -37,6 +39,11 @@ def pattern_of(text: str) -> re.Pattern[str]:
     return re.compile(text, re.VERBOSE)
 
 
+def patterns_of(*texts: str) -> tuple[re.Pattern[str], ...]:
+    """Compiles several patterns, each written over several lines."""
+    return tuple(map(pattern_of, texts))
+
+
 def any_of(phrases: str) -> str:
     r"""A pattern of alternatives, "|" between them; a blank in a phrase is any white space.
 
@@ -54,14 +61,14 @@ class Rule:
     Attributes:
         reason: what it is instead.
         law: the rule in words.
-        pattern: finds it in a sentence with `§`, `▣` and `¤`.
+        patterns: one of them finds it in a sentence with `§`, `▣` and `¤`.
         holds: sentences for which it holds.
         fails: sentences that look alike, for which it does not hold.
     """
 
     reason: str
     law: str
-    pattern: re.Pattern[str]
+    patterns: tuple[re.Pattern[str], ...]
     holds: tuple[str, ...]
     fails: tuple[str, ...]
 
@@ -208,12 +215,13 @@ RULES: Final = (
     Rule(
         DENIED,
         "The clause says that it is not this value.",
-        pattern_of(
-            rf"""(?:\b{_NOT}\b|≠)[^\w¤▣]*(?:(?!\b(?:is|was|gives|yields|=)\b)[^¤,;:.▣]){{0,60}}▣
-            | \b(?:do|does|did|can|could|would)(?:n['’]t|\s?not)\s+(?:\w+\s+)?{_SAY}[^,;¤▣]{{0,80}}▣
-            | (?<=\w\s)no\s+▣ | \b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣
-            | \b{_NOT}\s*,[^,¤▣]*,\s*▣
-            | §\s+(?:\w+\s+)?(?:cannot|{_AUXILIARY}(?:\s+not|n't))\b[^,;:¤▣]{{0,60}}▣"""
+        patterns_of(
+            rf"(?:\b{_NOT}\b|≠)[^\w¤▣]*(?:(?!\b(?:is|was|gives|yields|=)\b)[^¤,;:.▣]){{0,60}}▣",
+            rf"""\b(?:do|does|did|can|could|would)(?:n['’]t|\s?not)\s+(?:\w+\s+)?{_SAY}[^,;¤▣]{{0,80}}▣""",
+            r"(?<=\w\s)no\s+▣",
+            rf"\b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣",
+            rf"\b{_NOT}\s*,[^,¤▣]*,\s*▣",
+            rf"§\s+(?:\w+\s+)?(?:cannot|{_AUXILIARY}(?:\s+not|n't))\b[^,;:¤▣]{{0,60}}▣",
         ),
         ("The § is not ▣.", "I don't think that the § is ▣.", "It is unlikely to be ▣."),
         ("The § is ▣, not ¤.", "It is not ¤ but ▣.", "He does not smoke, so the § is ▣."),
@@ -221,9 +229,9 @@ RULES: Final = (
     Rule(
         DENIED,
         "A clause that governs the one with the value denies it, or does not affirm it.",
-        pattern_of(
-            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣
-            | (?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣"""
+        patterns_of(
+            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
+            rf"""(?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
         ),
         ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold."),
         ("We find that the § is ▣.", "He does not smoke, so that the § is ▣."),
@@ -231,28 +239,32 @@ RULES: Final = (
     Rule(
         DENIED,
         "It is part of what is quoted, and the sentence goes on.",
-        pattern_of(r"""(?:^|[\s(:,])"[^"▣]*\w\s[^"▣]*▣[^"]*"[\s,]*[a-z]"""),
+        patterns_of(
+            r"""(?:^|[\s(:,])"[^"▣]*\w\s[^"▣]*▣[^"]*"[\s,]*[a-z]""",
+        ),
         ('"The § is ▣," the nurse read aloud.',),
         ('The § is "▣" in total.',),
     ),
     Rule(
         DENIED,
         "It is said with an interjection of irony.",
-        pattern_of(r"^\W*(?:oh|haha|ha|pff|as\s+if|yeah,?\s+right)\b[^¤▣]*▣"),
+        patterns_of(
+            r"^\W*(?:oh|haha|ha|pff|as\s+if|yeah,?\s+right)\b[^¤▣]*▣",
+        ),
         ("Oh sure, the § is ▣.",),
         ("Sure, the § is ▣.",),
     ),
     Rule(
         DENIED,
         "It is what somebody else says.",
-        pattern_of(
+        patterns_of(
             rf"""\b(?:{_OTHERS}\s+(?:\w+\s+){{0,3}}?{_SAY}
             | (?:was|were|been)\s+(?:told|informed|assured)
             | (?:according\s+to|as\s+per|quoting|citing)\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD}))[^,;¤▣]*[,:]?
             | (?!patient|today)\w+'s\s+(?:\w+\s+)?(?:note|report|chart|record|claim|opinion|guess)
-            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣
-            | ▣[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}
-              |{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))"""
+            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣""",
+            rf"""▣[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}
+              |{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))""",
         ),
         ("Some might say ▣.", "Other calculators would give ▣ here."),
         ("You should get a § of ▣.",),
@@ -260,18 +272,18 @@ RULES: Final = (
     Rule(
         DENIED,
         "What follows says that it is wrong.",
-        pattern_of(
+        patterns_of(
             rf"""▣[^\w¤]{{0,3}}
             (?:(?:is|was|are|would\s+be|seems|looks|be|which|that|this|it|i|clearly|also|points?)\b\s*)
             {{0,6}}
             (?: {_NOT}\s*(?:[.,!;]|$|(?:\w+\s+){{0,4}}?(?:right|correct|true|fit|possible|valid|it|so|be
                 |answer|what|the|quite)\b)
-              | {_WRONG}\b | ,?\s*but\s+not\s+quite )
-            | ▣[^.;:¤\n]{{0,40}}\b(?:does|do)(?:n['’]t|\s+not)\s+(?:make|fit|hold|apply|count)\b
-            | ▣\s*,\s*(?:which|that|it|this)\s+(?:i|we)\s+(?:\w+\s+)?{_NOT}\b
-            | ▣[^.;:¤\n]{{0,40}}\b(?:refuted|disproved)\b
-            | ▣(?!\s*,\s*(?:so|thus|therefore|hence)\b)[^.;:¤\n]{{0,60}}
-              \b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b"""
+              | {_WRONG}\b | ,?\s*but\s+not\s+quite )""",
+            r"▣[^.;:¤\n]{0,40}\b(?:does|do)(?:n['’]t|\s+not)\s+(?:make|fit|hold|apply|count)\b",
+            rf"▣\s*,\s*(?:which|that|it|this)\s+(?:i|we)\s+(?:\w+\s+)?{_NOT}\b",
+            r"▣[^.;:¤\n]{0,40}\b(?:refuted|disproved)\b",
+            rf"""▣(?!\s*,\s*(?:so|thus|therefore|hence)\b)[^.;:¤\n]{{0,60}}
+              \b(?:is|was|are|were|seems|be)\s+(?:\w+\s+){{0,2}}?{_WRONG}\b""",
         ),
         ("▣ is not the answer.", "▣ can be ruled out.", "The nurse's § of ▣ is mistaken."),
         ("The § is ▣, which is not normal.",),
@@ -279,18 +291,20 @@ RULES: Final = (
     Rule(
         BOUND,
         "A limit or a difference stands in front of it.",
-        pattern_of(rf"(?:[<>≤≥∈]\s*[(\[]?|\b{_LIMIT}\s+){APPROXIMATELY}{{0,4}}[(\[\"']*▣"),
+        patterns_of(
+            rf"""(?:[<>≤≥∈]\s*[(\[]?|\b{_LIMIT}\s+){APPROXIMATELY}{{0,4}}[(\[\"']*▣""",
+        ),
         ("The § is at least ▣.", "> ▣", "It has risen by ▣."),
         ("The points add up to ▣.", "The § is ▣, below the limit of ¤."),
     ),
     Rule(
         BOUND,
         "A limit or a spread stands behind it.",
-        pattern_of(
+        patterns_of(
             rf"""▣\s*(?:\+(?!\s*[¤(\w]) | (?:or|and)\s+(?:{_COMPARED}|above|below|over|under|beyond|up
               |before|after)\b | at\s+(?:the\s+|a\s+)?(?:least|most|earliest|latest|minimum|maximum)\b
               | (?:minimum|maximum|max|min|tops)\b | [<>≤≥]\s*[a-z§]
-              | is\s+(?:only\s+|just\s+)?(?:an?|the)\s+(?:upper|lower)\b | ±|give\s+or\s+take | -\s?[0-9])"""
+              | is\s+(?:only\s+|just\s+)?(?:an?|the)\s+(?:upper|lower)\b | ±|give\s+or\s+take | -\s?[0-9])""",
         ),
         ("The § is ▣ or higher.", "▣ ± ¤", "▣ at most"),
         ("The § is ▣ and normal.",),
@@ -298,15 +312,15 @@ RULES: Final = (
     Rule(
         OPERAND,
         "It is part of arithmetic, with the result elsewhere.",
-        pattern_of(
-            rf"""(?: [\w)\]¤§]\s*[+×*/^]{{1,2}} | \)\s*- | \b[a-z]\s- | √ | \b{_OPERATION} ) \s*[({{\[]*\s*▣
-            | \(\s*▣\s*[-+×*/]
-            | ▣\s*(?:\([^()¤]{{0,40}}\)\s*)?(?: [×*^+](?=\s*[-(\[¤\w√]) | /(?=\s*[(\[¤]) | -(?=\s?\() | x\b
+        patterns_of(
+            rf"""(?: [\w)\]¤§]\s*[+×*/^]{{1,2}} | \)\s*- | \b[a-z]\s- | √ | \b{_OPERATION} ) \s*[({{\[]*\s*▣""",
+            r"\(\s*▣\s*[-+×*/]",
+            r"""▣\s*(?:\([^()¤]{0,40}\)\s*)?(?: [×*^+](?=\s*[-(\[¤\w√]) | /(?=\s*[(\[¤]) | -(?=\s?\() | x\b
               | -?fold\b | (?:squared|cubed|times|thousand|million|billion|multiplied|divided|minus|plus)\b
               | to\s+the\s+power\b | (?:\w+\s+)?(?:above|below|higher\s+than|lower\s+than)
-                \s+(?:the|its|normal) )
-            | (?:^|[=≈→])[^=≈→]*{_OPERATOR}[^=≈→▣]*▣[^=≈→]*[=≈→]
-            | (?:^|[=≈→])[^=≈→▣]*▣[^=≈→]*{_OPERATOR}[^=≈→]*[=≈→]"""
+                \s+(?:the|its|normal) )""",
+            rf"(?:^|[=≈→])[^=≈→]*{_OPERATOR}[^=≈→▣]*▣[^=≈→]*[=≈→]",
+            rf"(?:^|[=≈→])[^=≈→▣]*▣[^=≈→]*{_OPERATOR}[^=≈→]*[=≈→]",
         ),
         ("▣ × ¤ = ¤", "The § is twice ▣.", "¤ + ▣ = ¤", "(▣ - age) × ¤"),
         ("¤ × ¤ = ▣", "▣ - low risk"),
@@ -314,11 +328,11 @@ RULES: Final = (
     Rule(
         OTHER,
         "It is a normal, typical or possible value, or a part of the working.",
-        pattern_of(
+        patterns_of(
             rf"""\b{_COMMON}\b
             (?: (?:\s+\w+){{0,2}}\s+(?:of|for|in|between)\s+(?:\w+\s+){{0,2}}§
               | (?:\s+(?!the\b)[\w()]+){{0,3}}\s*§ )?
-            [^,;:=\n¤▣§]{{0,60}}[:=|]?\s*▣"""
+            [^,;:=\n¤▣§]{{0,60}}[:=|]?\s*▣""",
         ),
         ("The normal § is ▣.", "The cut-off of the § is ▣.", "Subtotal: ▣"),
         ("Under the usual rule the § is ▣.", "The § is ▣ (normal: ¤)."),
@@ -326,14 +340,14 @@ RULES: Final = (
     Rule(
         OTHER,
         "It is of another time, person or method.",
-        pattern_of(
-            rf"""\b{_ELSEWHERE}\b(?!\s+to\s)(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣
-            | ▣\s*(?:points?\s*)?{_THEN}\b
-            | ▣\s*without\s+(?:(?:the\s+)?(?:correct|adjust)|[^.¤]*¤)
-            | ▣\s*(?:points?\s*)?in\s+¤\s*(?:[.,;]|$)
-            | ▣[^.;,¤]{{0,40}}\b(?:of|for)\s+(?:an?\s+|the\s+)?(?:different|other|another|previous)\b
-            | ^\W*▣\s+(?:is|was)\s+(?:the|his|her|an?)\s+(?!(?:[\w']+\s+){{0,3}}(?:§|{_RESULTS}))
-            | ▣[^.;,¤]{{0,20}}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b"""
+        patterns_of(
+            rf"""\b{_ELSEWHERE}\b(?!\s+to\s)(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣""",
+            rf"▣\s*(?:points?\s*)?{_THEN}\b",
+            r"▣\s*without\s+(?:(?:the\s+)?(?:correct|adjust)|[^.¤]*¤)",
+            r"▣\s*(?:points?\s*)?in\s+¤\s*(?:[.,;]|$)",
+            r"""▣[^.;,¤]{0,40}\b(?:of|for)\s+(?:an?\s+|the\s+)?(?:different|other|another|previous)\b""",
+            rf"""^\W*▣\s+(?:is|was)\s+(?:the|his|her|an?)\s+(?!(?:[\w']+\s+){{0,3}}(?:§|{_RESULTS}))""",
+            r"▣[^.;,¤]{0,20}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b",
         ),
         ("Last year the § was ▣.", "His brother's § is ▣.", "The § was ▣ before surgery."),
         ("Previously it was ¤, now the § is ▣.", "The § fell from ¤ last month to ▣."),
@@ -341,17 +355,17 @@ RULES: Final = (
     Rule(
         OTHER,
         "It stands in a remark about values in general.",
-        pattern_of(
+        patterns_of(
             r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)(?:(?!an?\s)[\w()'§-]+\s+){1,7}(?:of|at|from|between|equal\s+to)\s*▣
-              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?|in\s+this|in\s+our)\b)
-            | §\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
-              |expected|considered|possible|desirable|ideal|rare|plausible)\b
-            | \bout\s+of\s+▣
-            | \blet\s+\w+\s*(?:=|be)\s*▣
-            | §\s+(?:z-?scores?|(?:per)?centile|change|difference|ratio|cut-?off|threshold|limit|range)\b[^,;¤▣]*▣
-            | ▣\s*(?:is|was)\s+for\s+(?!(?:\w+\s+){0,3}(?:§|patient|case))
-            | ^\W*(?:for\s+)?(?:example|instance|reference)(?:\s+\w+)?\s*[:,"][^¤]*▣
-            | \b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣"""
+              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?|in\s+this|in\s+our)\b)""",
+            r"""§\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
+              |expected|considered|possible|desirable|ideal|rare|plausible)\b""",
+            r"\bout\s+of\s+▣",
+            r"\blet\s+\w+\s*(?:=|be)\s*▣",
+            r"""§\s+(?:z-?scores?|(?:per)?centile|change|difference|ratio|cut-?off|threshold|limit|range)\b[^,;¤▣]*▣""",
+            r"▣\s*(?:is|was)\s+for\s+(?!(?:\w+\s+){0,3}(?:§|patient|case))",
+            r"""^\W*(?:for\s+)?(?:example|instance|reference)(?:\s+\w+)?\s*[:,"][^¤]*▣""",
+            r"""\b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣""",
         ),
         ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
         ("A § of ▣ was obtained.", "We get a § of ▣."),
@@ -359,9 +373,9 @@ RULES: Final = (
     Rule(
         OTHER,
         "What follows says that it is a part or a difference.",
-        pattern_of(
+        patterns_of(
             rf"""▣\s*(?:points?\s*)?(?: {_PART}\b | ,\s*of\s+which
-            | for\s+(?!(?:\w+\s+){{0,3}}§|(?:the|this|his|her|our|a)\s+(?:patient|case|\w+\s+patient)|an?\s)\b )"""
+            | for\s+(?!(?:\w+\s+){{0,3}}§|(?:the|this|his|her|our|a)\s+(?:patient|case|\w+\s+patient)|an?\s)\b )""",
         ),
         ("▣ points are given for age.", "This is ▣ less than now.", "▣ for each item"),
         ("▣ for the §", "This is ▣ for this patient."),
@@ -369,15 +383,17 @@ RULES: Final = (
     Rule(
         ASKED,
         "The sentence asks for it.",
-        pattern_of(r"▣[^?]*\?\W*$"),
+        patterns_of(
+            r"▣[^?]*\?\W*$",
+        ),
         ("Is it ▣?",),
         ("What is the §? It is ▣.", "Is it ▣? Yes."),
     ),
     Rule(
         CONDITION,
         "Another one is as likely.",
-        pattern_of(
-            r"▣[^.▣]{0,40}¤[^.▣]{0,20}\b(?:likely|plausible|possible|defensible|acceptable)\b"
+        patterns_of(
+            r"▣[^.▣]{0,40}¤[^.▣]{0,20}\b(?:likely|plausible|possible|defensible|acceptable)\b",
         ),
         ("The § is ▣, though ¤ is just as likely.",),
         ("The § is ▣. ¤ is likely.",),
@@ -385,23 +401,27 @@ RULES: Final = (
     Rule(
         CONDITION,
         "It is one of several options.",
-        pattern_of(r"\b(?:option|scenario|candidate|possibility)\s+[a-h1-8]\b[^¤▣.]{0,40}▣|▣[^.¤]{0,20}\bone\s+possibility\b"),
+        patterns_of(
+            r"\b(?:option|scenario|candidate|possibility)\s+[a-h1-8]\b[^¤▣.]{0,40}▣",
+            r"▣[^.¤]{0,20}\bone\s+possibility\b",
+        ),
         ("Option A: ▣",),
         ("There are options. The § is ▣.",),
     ),
     Rule(
         CONDITION,
         "A condition governs its clause, or a clause beside it that has no quantity.",
-        pattern_of(
-            rf"""{_CONDITION}(?:(?!{_BREAK})[^▣])*▣ | ▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}
-            | {_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣
-            | ▣(?:(?!{_BREAK})[^▣¤])*,\s*(?:but\s+)?(?:only\s+)?{_CONDITION}[^¤]*$
-            | ^\W*(?:in\s+order\s+)?to\s+(?:\w+\s+){{1,3}}§[^,;:¤▣]*▣
-            | (?<!\bsafe\s)(?<!\bfair\s)(?<!\bable\s)\bto\s+(?:say|claim|assert|assume|state|pretend)
-              \s+(?:that\s+)?(?:\w+\s+){{0,2}}§[^,;¤▣]*▣
-            | ▣[^.¤▣]*\bwould\s+(?:need|have\s+to)\b
-            | (?:^|[,:])\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine|provided|in\s+case)\b[^▣,:]*[,:]
-              (?:\s*then\b)?(?:(?!{_BREAK})[^▣])*▣"""
+        patterns_of(
+            rf"{_CONDITION}(?:(?!{_BREAK})[^▣])*▣",
+            rf"▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}",
+            rf"{_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣",
+            rf"▣(?:(?!{_BREAK})[^▣¤])*,\s*(?:but\s+)?(?:only\s+)?{_CONDITION}[^¤]*$",
+            r"^\W*(?:in\s+order\s+)?to\s+(?:\w+\s+){1,3}§[^,;:¤▣]*▣",
+            r"""(?<!\bsafe\s)(?<!\bfair\s)(?<!\bable\s)\bto\s+(?:say|claim|assert|assume|state|pretend)
+              \s+(?:that\s+)?(?:\w+\s+){0,2}§[^,;¤▣]*▣""",
+            r"▣[^.¤▣]*\bwould\s+(?:need|have\s+to)\b",
+            rf"""(?:^|[,:])\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine|provided|in\s+case)\b[^▣,:]*[,:]
+              (?:\s*then\b)?(?:(?!{_BREAK})[^▣])*▣""",
         ),
         ("If he smokes, the § is ▣.", "The § is ▣ if male.", "It may be ▣."),
         ("If we add the points, the § is ▣.", "The § is ▣, so stop if ¤ falls."),
@@ -409,16 +429,72 @@ RULES: Final = (
 )  # fmt: skip
 
 
-MARKS: Final = " .,:!()\"'\n"
-WITHOUT_MARKS: Final = str.maketrans(dict.fromkeys(MARKS, " "))
-PLAIN_WORDS: Final = frozenset(
+# ---- Which rule holds ----
+
+_HARMLESS: Final = frozenset(
     "a an and approximately answer are be calculated calculation criteria equals equation "
     "final finally for formula found get give gives giving has have he hence her here his i in "
     "into is it keeping making met my now number obtain our patient plugging points result s score "
     "she so sum the their them then therefore these this thus total us using value values we "
-    "which will yields your = § ¤".split()
+    "which will yields your".split()
 )
-"""No rule holds for a value that nothing but marks follows, and nothing but these words precedes."""
+"""Words of the patterns for which alone, in front of a quantity, no rule holds."""
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LITERAL: Final = re.compile(r"(?<!\\)([a-z]+)([?*]?)")
+_SIGN_IN_FRONT: Final = re.compile(r"[<>≤≥∈+×*/^√|~≈→?\"-][^=]*$|[≠\"]")
+_SIGN_BEHIND: Final = re.compile(r"[^\w\s.,:;()'§¤%]")
+_TESTS: Final = tuple((rule.reason, pattern) for rule in RULES for pattern in rule.patterns)
+
+
+def _literals(pattern: str) -> frozenset[str]:
+    """What stands in a pattern in letters: whole words, and the beginnings of others."""
+    words = _LITERAL.findall(pattern)
+    return frozenset(form for word, end in words for form in (word, word[:-1] if end else word))
+
+
+_LITERALS: Final = tuple(_literals(pattern.pattern) for _, pattern in _TESTS)
+
+
+def _bits(chosen: Iterable[bool]) -> int:
+    return sum(1 << place for place, each in enumerate(chosen) if each)
+
+
+_ABOUT_FRONT: Final = _bits(not pattern.pattern.startswith(THIS) for _, pattern in _TESTS)
+_ABOUT_BEHIND: Final = _bits(not pattern.pattern.endswith(THIS) for _, pattern in _TESTS)
+
+
+@lru_cache(maxsize=4096)
+def _tests_with(word: str) -> int:
+    """The patterns that look for a word or its beginning, each as a bit at its place."""
+    parts = {word, *(word[:length] for length in range(3, len(word)))}
+    return _bits(not parts.isdisjoint(words) for words in _LITERALS)
+
+
+def reason_of(front: str, behind: str) -> str:
+    """What a value is instead of the answer, by the words around it; "" where no rule holds.
+
+    A pattern is tried only where one of its words, or a sign, stands on its side of the value:
+    none for "The Glasgow score is ▣.", a few for "The least score is ▣.".
+
+    Args:
+        front: the sentence up to the value, in small letters.
+        behind: the sentence behind it.
+    """
+    in_front = _ABOUT_FRONT if _SIGN_IN_FRONT.search(front) else 0
+    for word in {*_LETTERS.findall(front)} - _HARMLESS:
+        in_front |= _tests_with(word)
+    after = _ABOUT_BEHIND if _SIGN_BEHIND.search(behind) else 0
+    for word in {*_LETTERS.findall(behind)}:
+        after |= _tests_with(word)
+    left = (in_front & _ABOUT_FRONT) | (after & _ABOUT_BEHIND)
+    sentence = f"{front}{THIS}{behind}"
+    while left:
+        reason, pattern = _TESTS[(left & -left).bit_length() - 1]
+        if pattern.search(sentence):
+            return reason
+        left &= left - 1
+    return ""
+
 
 # ---- How plainly a quantity is given ----
 

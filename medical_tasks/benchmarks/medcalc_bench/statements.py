@@ -23,7 +23,7 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     plain,
     unit_of,
 )
-from medical_tasks.benchmarks.medcalc_bench.rules import NAME, RULES, THIS, VALUE
+from medical_tasks.benchmarks.medcalc_bench.rules import NAME, THIS, VALUE
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
 
 __all__ = ["Statement", "read_statement"]
@@ -52,15 +52,15 @@ class Statement:
         why: where it states none, what its last quantity is instead.
         unclear: whether a person could not tell either what the answer is.
         settled: whether the passage is about the answer, so that no other place is looked at.
-        plain: whether it ends with a sentence that gives the answer by name in plain words, so that
-            nothing in front of it matters.
+        closing: whether it ends with a sentence that gives the answer by name and at its very end,
+            so that nothing in front of it matters.
     """
 
     stated: Alternatives = ()
     why: str = ""
     unclear: bool = False
     settled: bool = False
-    plain: bool = False
+    closing: bool = False
 
     @property
     def not_computable(self) -> bool:
@@ -138,6 +138,9 @@ _PREPARED: Final = tuple(
 # ---- Quantities in their sentences ----
 
 
+_MARKS: Final = " .,:!()\"'\n"
+
+
 @dataclass(slots=True)
 class _Mention:
     """A quantity, or alternatives, in its sentence.
@@ -160,20 +163,14 @@ class _Mention:
     refused: bool = False
 
     @property
-    def context(self) -> str:
-        """The sentence, with `▣` for the quantity."""
-        return f"{self.front[-_REACH:]}{THIS}{self.behind[:_REACH]}"
-
-    @property
     def lead(self) -> str:
         """The text in front of it, from the quantity before or the sentence's beginning on."""
         return self.front[-_REACH:].rpartition(VALUE)[2]
 
     @property
-    def plain(self) -> bool:
-        """Whether its sentence is of plain words and ends with it."""
-        words = self.front.translate(rules.WITHOUT_MARKS).split()
-        return not self.behind.strip(rules.MARKS) and rules.PLAIN_WORDS.issuperset(words)
+    def closes(self) -> bool:
+        """Whether its sentence ends with it, and has words that say what it is."""
+        return not self.behind.strip(_MARKS) and any(map(str.isalpha, self.lead))
 
     @property
     def opens(self) -> bool:
@@ -204,8 +201,8 @@ def _read(text: str, subject: Subject) -> Statement:
             plain = mention if mention.tier >= RESULT and not mention.reason else plain
     if plain is None:
         return _unplain(mentions)
-    alone = plain.tier == BY_NAME and plain.plain and plain is mentions[-1]
-    return Statement(_total(plain.values), settled=True, plain=alone)
+    closing = plain.tier == BY_NAME and plain.closes and plain is mentions[-1]
+    return Statement(_total(plain.values), settled=True, closing=closing)
 
 
 def _without_asides(text: str, subject: Subject) -> str:
@@ -300,10 +297,7 @@ def _reason(mention: _Mention, subject: Subject) -> str:
     unit = mention.values[0].unit
     if subject.points and unit_of(unit).dimension:
         return f"{rules.OTHER_UNIT} ({unit})"
-    if mention.plain:
-        return ""  # no rule holds for it, so that none need be tried
-    context = mention.context
-    return next((rule.reason for rule in RULES if rule.pattern.search(context)), "")
+    return rules.reason_of(mention.front[-_REACH:], mention.behind[:_REACH])
 
 
 def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:

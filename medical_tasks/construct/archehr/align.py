@@ -111,18 +111,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     codes = load_admission_codes(folder)
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
-    recipe = {
-        "notes_sha256": construction.text_sha256(source),
-        "posts_sha256": construction.text_sha256(folder / files.POSTS),
-        "post_codes_sha256": construction.text_sha256(folder / files.POST_CODES)
-        if titles
-        else None,
-        "note_codes_sha256": construction.text_sha256(folder / files.NOTE_CODES)
-        if codes.numbers
-        else None,
-        "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
-        "top": top,
-    }
+    recipe = _recipe(source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers))
     place = folder / files.ALIGNMENT
     made, differing = construction.kept_step(place, recipe, step="archehr align")
     if differing:
@@ -147,12 +136,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         )
     _write_notes(source, folder, {line["note_id"] for line in lines})
     digest = construction.write_lines(folder / files.CANDIDATES, lines)
-    if not (folder / files.CANDIDATES_SHEET).exists():
-        said = {post.id: post.text for post in posts}
-        rows = (
-            _row(number, line, said[line["post_id"]]) for number, line in enumerate(lines, start=1)
-        )
-        write_sheet(folder / files.CANDIDATES_SHEET, COLUMNS, rows)
+    _write_candidates_sheet(folder, lines, {post.id: post.text for post in posts})
     files.write_guidelines(folder)
     made = {
         "schema_version": 1,
@@ -165,6 +149,34 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     }
     construction.write_json(place, made)
     return made
+
+
+def _recipe(
+    source: Path, folder: Path, top: int, *, coded_posts: bool, coded_notes: bool
+) -> dict[str, Any]:
+    """What decides the candidates."""
+    post_codes = construction.text_sha256(folder / files.POST_CODES) if coded_posts else None
+    note_codes = construction.text_sha256(folder / files.NOTE_CODES) if coded_notes else None
+    return {
+        "notes_sha256": construction.text_sha256(source),
+        "posts_sha256": construction.text_sha256(folder / files.POSTS),
+        "post_codes_sha256": post_codes,
+        "note_codes_sha256": note_codes,
+        "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
+        "top": top,
+    }
+
+
+def _write_candidates_sheet(
+    folder: Path, lines: Sequence[Mapping[str, Any]], messages: Mapping[str, str]
+) -> None:
+    """Writes the sheet of candidates; one that is there stays, since it may be edited."""
+    if (folder / files.CANDIDATES_SHEET).exists():
+        return
+    rows = (
+        _row(number, line, messages[line["post_id"]]) for number, line in enumerate(lines, start=1)
+    )
+    write_sheet(folder / files.CANDIDATES_SHEET, COLUMNS, rows)
 
 
 def _ranked(
@@ -222,7 +234,10 @@ YES_NO: Final = {"yes": True, "y": True, "no": False, "n": False, "": False}
 
 
 def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
-    """Makes a case, with its whole note, of every chosen pair; all wrong rows are listed at once, by file, row and column."""
+    """Makes a case, with its whole note, of every chosen pair.
+
+    All wrong rows are listed at once, by file, row and column.
+    """
     candidates = {
         (each.values["post_id"], each.values["note_id"]): each.values
         for each in load_candidates(folder)
@@ -298,7 +313,9 @@ class Note:
 
     id: str
     hadm_id: str  # the admission's; "" where it is not known
-    document_id: str  # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the note
+    # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the
+    # note
+    document_id: str
     text: str
 
 
@@ -308,7 +325,10 @@ def read_notes(
     only: Collection[str] | None = None,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Note]:
-    """Yields discharge notes in constant memory; `on_read` is called with the number of bytes read so far."""
+    """Yields discharge notes in constant memory.
+
+    `on_read` is called with the number of bytes read so far.
+    """
     wanted: dict[str, Collection[str]] = {"category": (_CATEGORY,)}
     if only is not None:
         wanted["note_id"] = only
@@ -343,7 +363,8 @@ B: Final = 0.75
 
 
 Bag = tuple[npt.NDArray[np.intp], npt.NDArray[np.float64], int]
-"""The words of a note that any query has, by number, ascending; their counts; and how many words it has in all."""
+"""The words of a note that any query has, by number, ascending; their counts; and how many words it
+has in all."""
 
 
 def bag_of(counts: Mapping[int, int], length: int) -> Bag:
@@ -357,7 +378,10 @@ def bag_of(counts: Mapping[int, int], length: int) -> Bag:
 
 
 class Hit(NamedTuple):
-    """A note that was found; ordered by rank: by falling score (`negative`), of equally good notes by ascending id (`key`)."""
+    """A note that was found; ordered by rank.
+
+    By falling score (`negative`), of equally good notes by ascending id (`key`).
+    """
 
     negative: float
     key: str
@@ -370,7 +394,10 @@ class Hit(NamedTuple):
 
 
 class Ranking:
-    """The best notes for each query, at most `top`; every note is shown twice: to `count`, all of them, and then to `rank`."""
+    """The best notes for each query, at most `top`.
+
+    Every note is shown twice: to `count`, all of them, and then to `rank`.
+    """
 
     def __init__(self, queries: Sequence[Iterable[str]], *, top: int) -> None:
         bags = [Counter(query) for query in queries]

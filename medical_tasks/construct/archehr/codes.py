@@ -1,4 +1,6 @@
-"""Descriptions of diagnosis codes for messages and notes: patients and clinicians use other words (section Alignment).
+"""Descriptions of diagnosis codes for messages and notes.
+
+Patients and clinicians use other words (section Alignment).
 
 The paper asks Llama 3.3 70B (supplement, table S3); the request here is ours.
 """
@@ -45,7 +47,10 @@ _POST_FIELDS: Final = {
 
 
 def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
-    """Takes the codes of messages from a table of `id`, `code` and `description`; messages that were not kept are passed over."""
+    """Takes the codes of messages from a table of `id`, `code` and `description`.
+
+    Messages that were not kept are passed over.
+    """
     posts = load_posts(folder)
     _check_unused(folder)
     found: dict[str, dict[str, str]] = {post.id: {} for post in posts}
@@ -164,7 +169,10 @@ _HEAD: Final = {"titles": construction.private_field(is_list_of(is_text()))}
 
 @dataclass(frozen=True, kw_only=True)
 class AdmissionCodes:
-    """Which descriptions belong to which admission, in little memory: MIMIC-IV has 6.4 million rows of codes."""
+    """Which descriptions belong to which admission, in little memory.
+
+    MIMIC-IV has 6.4 million rows of codes.
+    """
 
     titles: Sequence[str] = ()
     numbers: dict[str, array[int]] = field(default_factory=dict)
@@ -257,7 +265,8 @@ def load_admission_codes(folder: Path) -> AdmissionCodes:
 
 
 def _read(place: Path, line: str, fields: Mapping[str, Field]) -> dict[str, Any]:
-    # Not read_records: the file may have half a million lines, which need not lie in memory together.
+    # Not read_records: the file may have half a million lines, which need not lie in memory
+    # together.
     try:
         values = json.loads(line)
     except ValueError:
@@ -275,7 +284,10 @@ _LONGEST_DESCRIPTION: Final = 300  # in characters; the longest official one has
 
 
 def read_codes(reply: str) -> dict[str, str] | Unreadable:
-    """Reads a reply: code in capitals to what it means; one that is named twice has its first description."""
+    """Reads a reply: code in capitals to what it means.
+
+    One that is named twice has its first description.
+    """
     found = read_object(reply, {"codes": _codes})
     if isinstance(found, Unreadable):
         return found

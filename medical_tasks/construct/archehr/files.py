@@ -34,7 +34,10 @@ _GUIDELINES: Final = "guidelines.txt"
 
 
 def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
-    """Refuses to go on with a file that is not the one its step wrote; `made["sha256"]` has file name to hash."""
+    """Refuses to go on with a file that is not the one its step wrote.
+
+    `made["sha256"]` has file name to hash.
+    """
     digests = made.get("sha256")
     known = digests.get(path.name) if isinstance(digests, dict) else None
     if known is None or not path.exists() or construction.text_sha256(path) != known:
@@ -44,7 +47,10 @@ def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
 
 
 def write_guidelines(folder: Path) -> None:
-    """Puts the annotators' guidelines beside their sheets; those that are there, perhaps a hospital's own, stay."""
+    """Puts the annotators' guidelines beside their sheets.
+
+    Those that are there, perhaps a hospital's own, stay.
+    """
     place = folder / _GUIDELINES
     if not place.exists():
         text = resources.files(__package__).joinpath(_GUIDELINES).read_text(encoding="utf-8")
@@ -61,9 +67,12 @@ def read_table(
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Iterator[StreamedRow]:
-    """Yields rows with the cells of some columns; columns are what each is for, to its possible names in lower case.
+    """Yields rows with the cells of some columns.
 
-    `wanted`: of what a column is for, where there is one, the texts that it has in the rows to yield.
+    Columns are what each is for, to its possible names in lower case.
+
+    `wanted`: of what a column is for, where there is one, the texts that it has in the rows to
+    yield.
     """
     if not path.exists():
         raise MissingError(f"{path}: no such file. Give the {release}.")

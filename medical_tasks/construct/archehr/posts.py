@@ -1,4 +1,6 @@
-"""Messages of patients, and those that speak of a hospital stay: the paper's "containing keywords" (section Alignment).
+"""Messages of patients, and those that speak of a hospital stay.
+
+The paper's "containing keywords" (section Alignment).
 
 Keywords are whole words here: `er` and `ed` are parts of words in almost every message.
 """
@@ -51,7 +53,10 @@ class Post:
 
 
 def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
-    """Keeps the messages with a keyword of one of `keyword_lists`, or of a file; returns counts and recipe, no text."""
+    """Keeps the messages with a keyword of one of `keyword_lists`, or of a file.
+
+    Returns counts and recipe, no text.
+    """
     words = keyword_lists().get(keywords) or read_keywords(Path(keywords))
     finder = keyword_finder(words)
     if not source.exists():
@@ -104,7 +109,10 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
 
 @cache
 def keyword_lists() -> dict[str, tuple[str, ...]]:
-    """Lists of words that tell of a stay in hospital: the paper's 16 (supplement, Other Details), and these with 19 of our own."""
+    """Lists of words that tell of a stay in hospital.
+
+    The paper's 16 (supplement, Other Details), and these with 19 of our own.
+    """
     lists = packaged(__file__, "keywords.json")
     return {name: tuple(words) for name, words in lists.items()}
 

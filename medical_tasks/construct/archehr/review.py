@@ -1,6 +1,9 @@
-"""A round's sheets read back: the cases after it, the edits, the official files, and agreement (sections Creation and Validation).
+"""A round's sheets read back.
 
-Everything that is wrong is listed at once, and nothing is written then. The paper's first review agreed on 77.1 % (2653/3450).
+The cases after it, the edits, the official files, and agreement (sections Creation and Validation).
+
+Everything that is wrong is listed at once, and nothing is written then. The paper's first review
+agreed on 77.1 % (2653/3450).
 """
 
 from __future__ import annotations
@@ -46,12 +49,16 @@ from medical_tasks.io.json_records import is_list_of, is_text, one_of
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewOptions:
-    """How sheets are read, and what is made of them; the last three are as in the round before where None."""
+    """How sheets are read, and what is made of them.
+
+    The last three are as in the round before where None.
+    """
 
     blank_not_relevant: bool = (
         False  # a sentence without a mark is not relevant; else it is not annotated yet
     )
-    partial: bool = False  # sheets of some annotators may be missing; the cases on which they decide are then left out
+    # sheets of some annotators may be missing; the cases on which they decide are then left out
+    partial: bool = False
     note_source: str | None = None  # `mimic-iii` or `mimic-iv` where the notes are of these
     dev: int | None = (
         None  # how many cases at most are for the development of prompts; `seed` decides which
@@ -60,7 +67,10 @@ class ReviewOptions:
 
 
 def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
-    """Reads the edited sheets of the last exported round; returns the content of `review.json`: counts, no text."""
+    """Reads the edited sheets of the last exported round.
+
+    Returns the content of `review.json`: counts, no text.
+    """
     number = rounds.latest(folder, rounds.SHARES)
     shares = rounds.load_shares(folder, number)
     form = _release_form(folder, number, options)
@@ -144,7 +154,8 @@ def _merged(
         own = next((each for each in readings.get(name, ()) if each.reviewer == first[name]), None)
         if own is None:
             continue
-        # The excerpt is fixed by the first round: figures of later ones are over the same sentences.
+        # The excerpt is fixed by the first round: figures of later ones are over the same
+        # sentences.
         made = _excerpted(case, own) if number == 1 else replace(case, annotation=own.annotation)
         if isinstance(made, str):
             problems.append(made)
@@ -193,7 +204,10 @@ def _misses_essential(case: OwnCase) -> bool:
 
 
 def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
-    """Leaves out the paragraphs in which nothing is relevant and numbers the rest anew; or says what is wrong, without any text."""
+    """Leaves out the paragraphs in which nothing is relevant and numbers the rest anew.
+
+    Or says what is wrong, without any text.
+    """
     said = reading.annotation
     wanted = {
         number for number, label in said.labels.items() if label != NOT_RELEVANT
@@ -289,7 +303,10 @@ _SPLITS: Final = ("dev", "test")
 
 
 def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, list[OwnCase]]:
-    """Draws at most `dev` cases for the development of prompts; all cases of a message are in the same split."""
+    """Draws at most `dev` cases for the development of prompts.
+
+    All cases of a message are in the same split.
+    """
     by_post: dict[str, list[OwnCase]] = {}
     for case in cases:
         by_post.setdefault(case.post_id, []).append(case)
@@ -306,7 +323,10 @@ def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, l
 def write_release(
     folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note_source: str = ""
 ) -> None:
-    """Writes cases, key and mapping (of MIMIC's notes alone) of each split, for their owner; an empty split's are removed."""
+    """Writes cases, key and mapping (of MIMIC's notes alone) of each split, for their owner.
+
+    An empty split's are removed.
+    """
     make_folder(folder)
     for split in _SPLITS:
         cases = [_released(case, note_source) for case in splits.get(split, ())]
@@ -347,7 +367,10 @@ _MARK_FIELDS: Final = {
 def label_agreement(
     before: Sequence[str], after: Sequence[str], clusters: Sequence[str]
 ) -> dict[str, Any]:
-    """Compares two labels of each sentence; clusters are the sentences' cases, which the bootstrap for kappa draws whole."""
+    """Compares two labels of each sentence.
+
+    Clusters are the sentences' cases, which the bootstrap for kappa draws whole.
+    """
     from medical_tasks.scoring.agreement import agreement_of
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.means import proportion_interval
@@ -413,7 +436,10 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
 
 
 def retained_words(before: str, after: str) -> tuple[int, int]:
-    """Counts the words of an answer that are still there, and all it had, by stem; the paper compares lemmas."""
+    """Counts the words of an answer that are still there, and all it had, by stem.
+
+    The paper compares lemmas.
+    """
     written, left = Counter(content_words(before)), Counter(content_words(after))
     return (written & left).total(), written.total()
 
@@ -445,7 +471,10 @@ def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
 
 
 def measure_agreement(folder: Path) -> dict[str, Any]:
-    """Measures every round that was imported, and writes `agreement.json`: names, counts and figures, no text."""
+    """Measures every round that was imported, and writes `agreement.json`.
+
+    Names, counts and figures, no text.
+    """
     last = rounds.latest(folder, rounds.REVIEW)
     if not last:
         raise MissingError(

@@ -1,6 +1,9 @@
-"""Cases under construction, and the rounds of their annotation, all of which are kept; round 0 is what is chosen.
+"""Cases under construction, and the rounds of their annotation, all of which are kept.
 
-A paragraph of a note ends at a blank line. A short line that ends with a colon is a heading, and a sentence of its own.
+Round 0 is what is chosen.
+
+A paragraph of a note ends at a blank line. A short line that ends with a colon is a heading, and a
+sentence of its own.
 """
 
 from __future__ import annotations
@@ -123,7 +126,10 @@ def _case(values: Mapping[str, Any]) -> OwnCase:
 
 
 def split_note(text: str) -> tuple[Sentence, ...]:
-    """Cuts a note into numbered sentences; no word is lost, and paragraphs without any sentence are none."""
+    """Cuts a note into numbered sentences.
+
+    No word is lost, and paragraphs without any sentence are none.
+    """
     paragraphs = [
         part for each in _BLANK.split(without_controls(text)) if (part := tuple(_sentences(each)))
     ]
@@ -173,7 +179,10 @@ def round_folder(folder: Path, number: int) -> Path:
 
 
 def latest(folder: Path, name: str) -> int:
-    """Number of the last round that was exported (`SHARES`) or imported (`REVIEW`); 0 where there is none."""
+    """Number of the last round that was exported (`SHARES`) or imported (`REVIEW`).
+
+    0 where there is none.
+    """
     return next(
         number for number in count() if not (round_folder(folder, number + 1) / name).exists()
     )

@@ -1,6 +1,9 @@
-"""Annotation sheets, written and checked: a row a sentence of the note, and rows for question and answer (section Creation).
+"""Annotation sheets, written and checked.
 
-Sheets that exist are never overwritten: somebody may have edited them. Errors name file, row and column, never the text.
+A row a sentence of the note, and rows for question and answer (section Creation).
+
+Sheets that exist are never overwritten: somebody may have edited them. Errors name file, row and
+column, never the text.
 """
 
 from __future__ import annotations
@@ -37,7 +40,10 @@ _ANSWER_ROWS: Final = 8
 
 
 def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
-    """Makes the rows of a case, with what was annotated before; the columns `index`, `round` and `reviewer` are not among them."""
+    """Makes the rows of a case, with what was annotated before.
+
+    The columns `index`, `round` and `reviewer` are not among them.
+    """
     said = case.annotation
     yield _row(case, "patient", "1", text=case.narrative)
     for number in range(max(_FOCUS_ROWS, len(said.phrases) + 1)):
@@ -79,7 +85,10 @@ def export_sheets(
     overlap: int = 0,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Writes a sheet a reviewer, for the next round, with `overlap` cases for everybody; returns `shares.json` and the round."""
+    """Writes a sheet a reviewer, for the next round, with `overlap` cases for everybody.
+
+    Returns `shares.json` and the round.
+    """
     number = rounds.latest(folder, rounds.REVIEW) + 1
     place, before = rounds.round_folder(folder, number), rounds.round_folder(folder, number - 1)
     if number == 1:
@@ -137,7 +146,8 @@ def _all_rows(
 
 
 CONTEXT: Final = "context"
-"""A mark for a sentence that is not relevant and whose paragraph stays in the excerpt, such as a heading."""
+"""A mark for a sentence that is not relevant and whose paragraph stays in the excerpt, such as a
+heading."""
 
 _MARKS: Final = {name[:1]: name for name in (ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT, CONTEXT)}
 _SPELT: Final = {**_MARKS, **{name: name for name in _MARKS.values()}, "not relevant": NOT_RELEVANT}

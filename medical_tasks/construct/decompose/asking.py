@@ -1,4 +1,7 @@
-"""What the ways of `medical-tasks decompose` share: whom to ask, where the outcome goes, and that nobody's work is written over."""
+"""What the ways of `medical-tasks decompose` share.
+
+Whom to ask, where the outcome goes, and that nobody's work is written over.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ def said_credentialed(arguments: argparse.Namespace, *, named: str) -> list[Subj
 
 
 def read_request(arguments: argparse.Namespace, task: TaskSpec, *, texts: str) -> JudgeRequest:
-    """Reads whom to ask, of parsed options; `texts`, such as `answers`, are what is taken apart. The request is of one vote."""
+    """Reads whom to ask, of parsed options; `texts`, such as `answers`, are what is taken apart.
+
+    The request is of one vote.
+    """
     request = judge_request(arguments, [task], prompts=getattr(arguments, "prompts", None) or "own")
     if request is None or arguments.judge is None:
         raise UsageError(
@@ -72,7 +78,10 @@ def asked(
     texts: str,
     sources: Sequence[Path],
 ) -> Iterator[Judge]:
-    """Opens the judge, after checking that --out is none of `sources` and nobody else's; a forecast asks and leaves nothing."""
+    """Opens the judge, after checking that --out is none of `sources` and nobody else's.
+
+    A forecast asks and leaves nothing.
+    """
     opening: dict[str, Any] = {
         "args": request.args,
         "options": request.options,
@@ -91,7 +100,8 @@ def asked(
 
 def write_draft(written: Written, text: str) -> None:
     """Writes the outcome, and remembers that it was this package that wrote it."""
-    # First the record: killed in between, the next run must know whichever of the two files it finds.
+    # First the record: killed in between, the next run must know whichever of the two files it
+    # finds.
     digest = hashlib.sha256(text.encode()).hexdigest()
     with WholeFile(_record(written.work)) as part:
         part.write("".join(f"{each}\n" for each in dict.fromkeys([*_known(written.work), digest])))
@@ -102,7 +112,10 @@ def write_draft(written: Written, text: str) -> None:
 def not_taken_apart(
     failed: Mapping[str, str], number: int, *, texts: str, some_done: bool
 ) -> IncompleteError:
-    """Makes the error for texts that the judge left, with the reason of each; `some_done`: others are written."""
+    """Makes the error for texts that the judge left, with the reason of each.
+
+    `some_done`: others are written.
+    """
     shown = listed([f"{name}: {reason}" for name, reason in failed.items()], _SHOWN, between="; ")
     return IncompleteError(
         f"{len(failed)} of {number} {texts} were not taken apart ({shown}). "

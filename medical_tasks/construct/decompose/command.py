@@ -5,17 +5,19 @@
     medical-tasks decompose doclens --source outputs.json --side output --judge J --out output_claims.json
     medical-tasks decompose doclens --task aci_bench --data DIR --side reference --judge J --out claims.json
 
-kqa (the default): a line of --source is {"Question": "...", "Free_form_answer": "..."}; those of K-QA's own file do too. --out gets
-the format of that file: Question, Free_form_answer, Must_have, Nice_to_have, Sources, ICD_10_diag. In the paper a model made a
-draft that physicians amended, and physicians said what is a must-have. So with --importance must (the default) every statement is
-put under Must_have for a clinician to sort; --importance judge takes the model's sorting.
+kqa (the default): a line of --source is {"Question": "...", "Free_form_answer": "..."}; those of
+K-QA's own file do too. --out gets the format of that file: Question, Free_form_answer, Must_have,
+Nice_to_have, Sources, ICD_10_diag. In the paper a model made a draft that physicians amended, and
+physicians said what is a must-have. So with --importance must (the default) every statement is put
+under Must_have for a clinician to sort; --importance judge takes the model's sorting.
 
-doclens: --side reference reads a JSON list of {"example_id", "input", "reference"}, or without --source the built dataset of
---task; --side output reads a responses file as `medical-tasks score` takes it. --out gets the authors' file of claims, for
---task-args claims=FILE or output_claims=FILE. Clinical notes (--task aci_bench) are taken apart section by section.
+doclens: --side reference reads a JSON list of {"example_id", "input", "reference"}, or without
+--source the built dataset of --task; --side output reads a responses file as `medical-tasks score`
+takes it. --out gets the authors' file of claims, for --task-args claims=FILE or output_claims=FILE.
+Clinical notes (--task aci_bench) are taken apart section by section.
 
-Replies are kept beside --out (OUT.work, or --work DIR) and never asked for twice; exit code 5 when a text could not be taken
-apart, with the others written.
+Replies are kept beside --out (OUT.work, or --work DIR) and never asked for twice; exit code 5 when
+a text could not be taken apart, with the others written.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""`medical-tasks decompose doclens`: references and outputs taken apart into claims by a judge model, for a file of claims.
+"""`medical-tasks decompose doclens`.
 
-A file is of one side and holds each text with its claims, by which scoring finds them (Xie et al. 2024, sections 3.1 and 3.2).
+References and outputs taken apart into claims by a judge model, for a file of claims.
+
+A file is of one side and holds each text with its claims, by which scoring finds them (Xie et al.
+2024, sections 3.1 and 3.2).
 """
 
 from __future__ import annotations
@@ -171,7 +174,10 @@ class Part:
 
 
 def own_references(texts: Iterable[OwnText], task: TaskSpec) -> list[Part]:
-    """The references of a user's own file; of notes in sections, the record's own if it has any, else by their headings."""
+    """The references of a user's own file.
+
+    Of notes in sections, the record's own if it has any, else by their headings.
+    """
     if task.options["form"] not in ("note", "section"):
         return [_part(text.id, FULL, text.reference) for text in texts]
     return [part for text in texts for part in _own_sections(text)]
@@ -232,7 +238,10 @@ def _part(record: str, section: str, text: str) -> Part:
 def claims_text(
     parts: Sequence[Part], claims: Mapping[str, tuple[str, ...] | Unscored], *, side: Side
 ) -> str:
-    """A file of claims, JSON in the authors' form, a record an example in order. What was not taken apart is not there."""
+    """A file of claims, JSON in the authors' form, a record an example in order.
+
+    What was not taken apart is not there.
+    """
     made: dict[str, list[tuple[Part, tuple[str, ...]]]] = defaultdict(list)
     for part in parts:
         found = claims[part.name] if part.text else ()

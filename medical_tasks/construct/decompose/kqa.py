@@ -1,8 +1,11 @@
-"""`medical-tasks decompose kqa`: free-form answers taken apart into statements by a judge (paper section 3.2, appendices B.1, D.1).
+"""`medical-tasks decompose kqa`.
 
-The paper's physicians got such a list from a model and then amended it; they changed, removed or added 6.86 % of the
-statements, and it was they who said what an answer must have and what is nice to have. So what comes out here is a draft for
-a clinician: by default every statement stands as must-have, unsorted; a judge's own sorting is taken only when it is asked for.
+Free-form answers taken apart into statements by a judge (paper section 3.2, appendices B.1, D.1).
+
+The paper's physicians got such a list from a model and then amended it; they changed, removed or
+added 6.86 % of the statements, and it was they who said what an answer must have and what is nice
+to have. So what comes out here is a draft for a clinician: by default every statement stands as
+must-have, unsorted; a judge's own sorting is taken only when it is asked for.
 
 The instructions are ours, made from the guidelines' facts, with one worked example of our own.
 """
@@ -47,7 +50,8 @@ MAX_STATEMENTS: Final = 60
 """Most statements of one answer; the released file has 19 at most."""
 
 Importance = Literal["must", "judge"]
-"""`must`: all statements are must-have, to be sorted by a clinician; `judge`: as the judge sorts them."""
+"""`must`: all statements are must-have, to be sorted by a clinician; `judge`: as the judge sorts
+them."""
 
 MUST: Final = "must_have"
 NICE: Final = "nice_to_have"
@@ -61,7 +65,8 @@ _APOLOGY: Final = re.compile(
 _ANSWER_FIELDS: Mapping[str, Field] = {
     "Question": is_text(),
     "Free_form_answer": is_text(),
-    # As in the dataset's own file, so that it can be taken apart anew; what it says of statements is not read.
+    # As in the dataset's own file, so that it can be taken apart anew; what it says of statements
+    # is not read.
     "Must_have": optional(is_list_of(is_text(blank=True), null=True)),
     "Nice_to_have": optional(is_list_of(is_text(blank=True), null=True)),
     "Sources": optional(is_text_or_null()),
@@ -86,7 +91,10 @@ Statements = list[tuple[str, str]]
 
 
 def read_answers(path: Path) -> list[FreeAnswer]:
-    """Reads questions with free-form answers: JSON Lines with `Question` and `Free_form_answer`, or the dataset's own format."""
+    """Reads questions with free-form answers.
+
+    JSON Lines with `Question` and `Free_form_answer`, or the dataset's own format.
+    """
     form = 'A line is like {"Question": "...", "Free_form_answer": "..."}.'
     found: list[FreeAnswer] = []
     lines: dict[str, int] = {}
@@ -110,7 +118,10 @@ def read_answers(path: Path) -> list[FreeAnswer]:
 
 
 def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Question:
-    """Makes the question that asks for an answer's statements; its verdict's value is JSON: a list of [statement, importance]."""
+    """Makes the question that asks for an answer's statements.
+
+    Its verdict's value is JSON: a list of [statement, importance].
+    """
     pair = _TEXTS["pair"].format(question=quoted(source.question), answer=quoted(source.answer))
     content = "\n\n".join((*_instructions(importance), "Now the material.", pair))
     return Question(
@@ -126,7 +137,10 @@ def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Q
 def decompose(
     answers: Sequence[FreeAnswer], judge: Judge, *, importance: Importance = "must"
 ) -> list[Statements | Unscored]:
-    """Takes answers apart; one outcome an answer, in order. The judge must be one that reads prompts."""
+    """Takes answers apart; one outcome an answer, in order.
+
+    The judge must be one that reads prompts.
+    """
     verdicts = judge.ask([decompose_question(source, importance) for source in answers])
     return [
         verdict
@@ -197,7 +211,10 @@ def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadab
 
 
 def template_sha256(importance: Importance) -> str:
-    """Hash of every text of ours that goes into the question; part of the key under which a reply is kept."""
+    """Hash of every text of ours that goes into the question.
+
+    Part of the key under which a reply is kept.
+    """
     return texts_sha256(*_instructions(importance), _TEXTS["pair"], AGAIN)
 
 

@@ -47,7 +47,10 @@ _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "
 
 
 def export_answers(arguments: Namespace) -> dict[str, Any]:
-    """Writes sheets, notes, answers and key, as parsed options say; sheets that are there stay, so a stopped export goes on."""
+    """Writes sheets, notes, answers and key, as parsed options say.
+
+    Sheets that are there stay, so a stopped export goes on.
+    """
     check_least({"--max-samples": arguments.max_samples})
     folder, reviewers = arguments.out, construction.parse_names(arguments.reviewers)
     overlap, seed = arguments.overlap or 0, construction.checked_seed(arguments.seed)
@@ -236,7 +239,10 @@ class _Marks:
 def write_scores(
     folder: Path, out: Path, *, partial: bool = False
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Writes both tables of the filled sheets; an empty answer is wrong for those who marked another answer to its question."""
+    """Writes both tables of the filled sheets.
+
+    An empty answer is wrong for those who marked another answer to its question.
+    """
     key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
     if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get(
         "answers_sha256"
@@ -306,8 +312,8 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
 def _with_empty(
     sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]
 ) -> dict[Answer, bool]:
-    # Where only some questions were marked, what says nothing counts on these alone: otherwise more of a model's empty answers
-    # would count than of its others.
+    # Where only some questions were marked, what says nothing counts on these alone: otherwise more
+    # of a model's empty answers would count than of its others.
     undone = {question for question, _ in sheet.expected} - {
         question for question, _ in sheet.marks
     }

@@ -37,7 +37,10 @@ _PATIENT_FIELDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Patient:
-    """A sampled patient. `notes`: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first, prepared."""
+    """A sampled patient.
+
+    `notes`: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first, prepared.
+    """
 
     id: str
     level: int

@@ -1,6 +1,9 @@
-"""A draft for each sampled patient (paper, section 3.2, appendix C.2): a question with its answer, then five choices for it.
+"""A draft for each sampled patient (paper, section 3.2, appendix C.2).
 
-A reply that is not strict JSON is requested again, a bounded number of times; drafts are written when all have been asked.
+A question with its answer, then five choices for it.
+
+A reply that is not strict JSON is requested again, a bounded number of times; drafts are written
+when all have been asked.
 """
 
 from __future__ import annotations
@@ -35,7 +38,10 @@ _TEMPLATE: Final = hashlib.sha256("\0".join((*_TEXTS.values(), LETTERS)).encode(
 
 
 def generate_drafts(arguments: Namespace) -> dict[str, Any]:
-    """Drafts a question for each patient, as parsed options say; returns the content of `drafts.json`."""
+    """Drafts a question for each patient, as parsed options say.
+
+    Returns the content of `drafts.json`.
+    """
     folder, seed = arguments.folder, construction.checked_seed(arguments.seed)
     patients = load_patients(folder)
     settings = {
@@ -112,7 +118,10 @@ def _draft(
 
 
 def _figures(drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What can be seen of the drafts without reading them: is the right choice told by its place or its length?"""
+    """What can be seen of the drafts without reading them.
+
+    Is the right choice told by its place or its length?
+    """
     places = Counter(draft["answer"] for draft in drafts)
     written = Counter(draft["written_order"][LETTERS.index(draft["answer"])] for draft in drafts)
     right = [len(draft["choices"][LETTERS.index(draft["answer"])]) for draft in drafts]
@@ -189,7 +198,8 @@ def _choices(value: Any) -> str | None:
     return None if all(free_text(text) is None for text in value.values()) else "must be five texts"
 
 
-# How a model is asked for a draft. The texts are ours; the right choice's place is not left to the model: see `shuffled`.
+# How a model is asked for a draft. The texts are ours; the right choice's place is not left to the
+# model: see `shuffled`.
 
 
 def question_messages(notes: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:

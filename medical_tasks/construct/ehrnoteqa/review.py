@@ -1,6 +1,9 @@
-"""Review sheets for clinicians: a row a question (paper, section 3.3, appendix C.3, figure 6), written, read back and merged.
+"""Review sheets for clinicians.
 
-A sheet is never overwritten: it may be edited. All faults are reported at once, by place and never by what stands there.
+A row a question (paper, section 3.3, appendix C.3, figure 6), written, read back and merged.
+
+A sheet is never overwritten: it may be edited. All faults are reported at once, by place and never
+by what stands there.
 """
 
 from __future__ import annotations
@@ -226,7 +229,10 @@ def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
 def import_sheets(
     folder: Path, sheets: Sequence[Path], *, blank_keeps: bool = False, partial: bool = False
 ) -> dict[str, Any]:
-    """Reads edited sheets and writes questions, history and figures; as in the paper's sheets, a blank mark may keep its row."""
+    """Reads edited sheets and writes questions, history and figures.
+
+    As in the paper's sheets, a blank mark may keep its row.
+    """
     drafts = load_drafts(folder)
     shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
     if shares.get("drafts_sha256") != construction.text_sha256(folder / files.DRAFTS):
@@ -263,7 +269,10 @@ def import_sheets(
 
 
 def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, Any]]] | None:
-    """Makes one question of what its reviewers made of it; None where the one who decides has not handed in."""
+    """Makes one question of what its reviewers made of it.
+
+    None where the one who decides has not handed in.
+    """
     first, before = check.first[identifier], check.drafts[identifier]
     opinions = {
         name: check.opinions[name, identifier]
@@ -409,9 +418,12 @@ def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]
 
 
 def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
-    """Counts what the paper counts: 38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong choices revised.
+    """Counts what the paper counts.
 
-    Texts are compared, not letters: changing places counts for nothing. (The paper gives 3,842 wrong choices for 962 questions.)
+    38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong choices revised.
+
+    Texts are compared, not letters: changing places counts for nothing. (The paper gives 3,842
+    wrong choices for 962 questions.)
     """
     names = sorted({each.reviewer for each in reviewed})
     return {

@@ -110,7 +110,10 @@ def _members(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cel
 def make_sample(
     source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec
 ) -> dict[str, Any]:
-    """Measures all patients, draws some and writes them with their notes; a sample that is there is left as it is."""
+    """Measures all patients, draws some and writes them with their notes.
+
+    A sample that is there is left as it is.
+    """
     if not source.is_file():
         raise MissingError(
             f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz."
@@ -237,7 +240,10 @@ _RELEASE = "file of discharge summaries"
 
 @dataclass(frozen=True, slots=True)
 class PatientLength:
-    """A patient's accumulated discharge summaries. `tokens`: of all together, prepared as models get them, header included."""
+    """A patient's accumulated discharge summaries.
+
+    `tokens`: of all together, prepared as models get them, header included.
+    """
 
     num_notes: int
     tokens: int
@@ -295,7 +301,10 @@ class TokenCounter:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimates a text's tokens without a tokenizer; byte-pair tokenizers come near this on English clinical text."""
+    """Estimates a text's tokens without a tokenizer.
+
+    Byte-pair tokenizers come near this on English clinical text.
+    """
     return len(_PIECE.findall(text))
 
 

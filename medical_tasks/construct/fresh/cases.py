@@ -170,7 +170,10 @@ _BEDDING: Final = frozenset({"recent_fracture", "recent_trauma", "recent_spinal_
 
 
 def caprini(chart: Chart) -> None:
-    """Most of the thirty items are left out of each note; of the grave ones a patient has at most one."""
+    """Most of the thirty items are left out of each note.
+
+    Of the grave ones a patient has at most one.
+    """
     draw, surgical = chart.draw, chart.scene == "surgical"
     graves, recent, past = (_TEXTS[f"caprini_{name}"] for name in ("grave", "recent", "past"))
     chart.leave_open("plaster", *(name for _, name in (*graves, *recent, *past)))
@@ -178,25 +181,43 @@ def caprini(chart: Chart) -> None:
     surgery = (draw.pick((1, 2, 3) if grave else (1, 2, 3, 4, 5)),) if surgical else (0,)
     if surgical or draw.chance(0.5):
         chart.choose("surgery", "planned_surgery", *surgery)
+
     if grave:
-        chart.find(*grave, forced=True)
-    if grave and grave[0] in _BEDDING:
-        chart.choose("mobility", "mobility", 2)
-    elif draw.chance(0.8):
-        chart.choose("mobility")
-    if not grave and draw.chance(0.4):
-        # One of the others is denied by name; more would crowd the note.
-        chart.find(*draw.pick(graves), present=0.0, known=1.0)
-    if not grave and draw.chance(0.2):
-        chart.find("recent_plaster_cast", "plaster", present=0.5, known=1.0)
+        _grave_finding(chart, grave)
+    else:
+        _no_grave_finding(chart, graves)
+
     for parameter, finding in draw.some(recent, 3):
         chart.find(parameter, finding, present=0.2, known=0.6)
     for parameter, finding in draw.some(past, 9):
         chart.find(parameter, finding, present=0.25, known=0.7)
 
 
+def _grave_finding(chart: Chart, grave: Sequence[str]) -> None:
+    """States a grave item; some keep the patient in bed."""
+    chart.find(*grave, forced=True)
+    if grave[0] in _BEDDING:
+        chart.choose("mobility", "mobility", 2)
+    elif chart.draw.chance(0.8):
+        chart.choose("mobility")
+
+
+def _no_grave_finding(chart: Chart, graves: Sequence[Sequence[str]]) -> None:
+    """Denies one grave item by name at most: more would crowd the note."""
+    draw = chart.draw
+    if draw.chance(0.8):
+        chart.choose("mobility")
+    if draw.chance(0.4):
+        chart.find(*draw.pick(graves), present=0.0, known=1.0)
+    if draw.chance(0.2):
+        chart.find("recent_plaster_cast", "plaster", present=0.5, known=1.0)
+
+
 def without(chart: Chart, parameter: str, symptom: str) -> None:
-    """The entity says that the symptom is absent, which gives a point: the note always speaks of the symptom."""
+    """The entity says that the symptom is absent, which gives a point.
+
+    The note always speaks of the symptom.
+    """
     there = chart.draw.chance(0.45)
     text = chart.state(FINDINGS[symptom], there=there)
     chart.enter(parameter, not there, what=symptom, text=text)
@@ -306,7 +327,10 @@ def ranged(
 
 
 def oxygen(chart: Chart) -> None:
-    """The inspired oxygen with what APACHE II counts beside it: from 50 % on the gradient, else PaO2."""
+    """The inspired oxygen with what APACHE II counts beside it.
+
+    From 50 % on the gradient, else PaO2.
+    """
     much = chart.draw.chance(0.5)
     if much:
         reading = chart.measure(
@@ -344,7 +368,10 @@ def ventilation(chart: Chart) -> None:
 
 
 def circulation(chart: Chart) -> None:
-    """Vasopressors, else a measured pressure, else the word hypotension: what decides the circulation's points."""
+    """Vasopressors, else a measured pressure, else the word hypotension.
+
+    What decides the circulation's points.
+    """
     draw = chart.draw
     if draw.chance(0.45):
         drugs = _TEXTS["vasopressors"]

@@ -36,7 +36,10 @@ def draw_height(chart: Chart) -> Reading:
 def draw_weight(
     chart: Chart, height_cm: float, low: float, high: float, *, clear_of: tuple[float, ...] = ()
 ) -> None:
-    """States a weight for a BMI from `low` to `high`, away from `clear_of`: rounding a height must not decide the class."""
+    """States a weight for a BMI from `low` to `high`, away from `clear_of`.
+
+    Rounding a height must not decide the class.
+    """
     squared = (height_cm / 100) ** 2
     index = chart.draw.between(low, high)
     for bound in clear_of:
@@ -74,7 +77,10 @@ def target_weight(chart: Chart) -> None:
 
 
 def qt_interval(chart: Chart) -> None:
-    """A heart rate and an interval that fits it: between 375 and 505 ms once corrected by the square root."""
+    """A heart rate and an interval that fits it.
+
+    Between 375 and 505 ms once corrected by the square root.
+    """
     rate = chart.measure("heart_rate_per_min", "heart_rate", 44, 124)
     interval = chart.draw.between(375, 505) * math.sqrt(60 / rate.base)
     chart.measure("qt_ms", "qt", interval, interval)
@@ -91,11 +97,12 @@ def size_of_a_class(chart: Chart) -> None:
         draw_weight(chart, draw_height(chart).base, low, high, clear_of=(18.5, 25))
 
 
-# The dataset's names with what a note calls the drug, its route, and doses in use (mg). Triamcinolone, intravenous in the
-# dataset, is left out: no patient gets it so.
+# The dataset's names with what a note calls the drug, its route, and doses in use (mg).
+# Triamcinolone, intravenous in the dataset, is left out: no patient gets it so.
 _STEROIDS: Final = _TEXTS["steroids"]
 _TIMES: Final = {1: "once a day", 2: "twice a day", 3: "three times a day", 4: "four times a day"}
-# The dataset's name with what a note calls the drug, single doses in use, their unit, and how often it is taken.
+# The dataset's name with what a note calls the drug, single doses in use, their unit, and how often
+# it is taken.
 _OPIOIDS: Final = _TEXTS["opioids"]
 
 
@@ -156,7 +163,10 @@ _LONGEST_PREGNANCY: Final = 286
 
 
 def written_date(draw: Draw, day: datetime.date) -> str:
-    """A date as a note writes it; figures alone only where day and month cannot be mistaken for each other."""
+    """A date as a note writes it.
+
+    Figures alone only where day and month cannot be mistaken for each other.
+    """
     month = MONTHS[day.month - 1]
     forms = [f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}", f"{day:%Y-%m-%d}"]
     if day.day > 12:

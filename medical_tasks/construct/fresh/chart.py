@@ -1,6 +1,7 @@
 """An invented patient: the person, and the chart of all that a note states.
 
-Every statement goes into the chart once and from there into note and entities, so that the two cannot differ.
+Every statement goes into the chart once and from there into note and entities, so that the two
+cannot differ.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ Sex: TypeAlias = Literal["male", "female"]
 
 _ADULT = 18
 _VOWEL_AGES = frozenset({8, 11, 18, *range(80, 90)})
-# Initials are all the name a patient gets; O and I read as digits, X is too rare to look like a name.
+# Initials are all the name a patient gets; O and I read as digits, X is too rare to look like a
+# name.
 _LETTERS = "ABCDEFGHJKLMNPRSTVW"
 _MALE = {"He": "He", "he": "he", "His": "His", "his": "his", "him": "him", "himself": "himself"}
 _FEMALE = {"He": "She", "he": "she", "His": "Her", "his": "her", "him": "her", "himself": "herself"}
@@ -113,7 +115,10 @@ def draw_person(
     sex: Sex | None = None,
     months: bool = False,
 ) -> Person:
-    """Draws a patient from `low` to `high` years (or months) old; every third on an age of `near`, or a year beside it."""
+    """Draws a patient from `low` to `high` years (or months) old.
+
+    Every third on an age of `near`, or a year beside it.
+    """
     age = (
         draw.pick(near) + draw.pick((-1, 0, 0, 1))
         if near and draw.chance(1 / 3)
@@ -139,12 +144,17 @@ def settings_of(word: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One statement about an input of the calculator; those of the patient, now, that are stated or denied are the entities."""
+    """One statement about an input of the calculator.
+
+    Those of the patient, now, that are stated or denied are the entities.
+    """
 
     parameter: str
     value: object  # as an entity has it; None where the note leaves it out or gives words alone
     what: str = ""  # the amount, finding or grades it is of
-    text: str = ""  # its words in the note: a number with its unit, a phrase, for another's or an old one the sentence
+    # its words in the note: a number with its unit, a phrase, for another's or an old one the
+    # sentence
+    text: str = ""
     reading: Reading | None = None
     who: Literal["patient", "relative"] = "patient"
     when: Literal["now", "past"] = "now"
@@ -169,7 +179,10 @@ class Chart:
         voice: Voice = "self",
         blocks: str = "",
     ) -> None:
-        """One template of `reason` is taken, after `//` sentences of the story; `blocks` are concepts that the scene speaks of."""
+        """One template of `reason` is taken, after `//` sentences of the story.
+
+        `blocks` are concepts that the scene speaks of.
+        """
         self.calculator = calculator
         self.draw = draw
         self.person = person
@@ -239,7 +252,8 @@ class Chart:
         """States a measured value; see `Amount.read`."""
         amount = AMOUNTS[amount_name]
         self.concepts |= amount.concepts
-        # One value in eight is written in the other laboratory's units, as in notes that quote an outside result.
+        # One value in eight is written in the other laboratory's units, as in notes that quote an
+        # outside result.
         system = (
             self.system if not self.draw.chance(0.125) else ("si" if self.system == "us" else "us")
         )
@@ -266,7 +280,10 @@ class Chart:
         near_mean: Sequence[int] = (),
         known: float = 1.0,
     ) -> None:
-        """States a blood pressure (mm Hg) with probability `known`; enters what the calculator has of systole and diastole."""
+        """States a blood pressure (mm Hg) with probability `known`.
+
+        Enters what the calculator has of systole and diastole.
+        """
         self.concepts.add("pressure")
         draw = self.draw
         if known < 1 and not draw.chance(known):
@@ -284,7 +301,8 @@ class Chart:
             third = draw.whole(10, 17)
             diastolic = draw.pick(near_mean) + draw.pick((-1, 0, 0, 1)) - third
             systolic = diastolic + 3 * third
-        # Tables print whole mean pressures (70 to 109): what lies between 69 and 70 belongs to no class in print.
+        # Tables print whole mean pressures (70 to 109): what lies between 69 and 70 belongs to no
+        # class in print.
         while any(bound - 1 < (systolic + 2 * diastolic) / 3 < bound for bound in near_mean):
             diastolic += 1
         unit = draw.pick((" mm Hg", " mmHg"))
@@ -318,7 +336,10 @@ class Chart:
         forced: bool | None = None,
         clouds: bool = False,
     ) -> bool | None:
-        """States a finding, denies it with probability `known`, or leaves it out; who has one that `clouds` tells nothing."""
+        """States a finding, denies it with probability `known`, or leaves it out.
+
+        Who has one that `clouds` tells nothing.
+        """
         finding = FINDINGS[name or parameter]
         self.concepts |= finding.concepts
         there = self.draw.chance(present) if forced is None else forced
@@ -338,7 +359,10 @@ class Chart:
         return self._write(finding.kind, told, phrases, there=there, prose=prose)
 
     def choose(self, parameter: str, name: str = "", *places: int) -> int:
-        """States one class of a graded finding and returns its place: one of `places`, of all where none are given."""
+        """States one class of a graded finding and returns its place.
+
+        One of `places`, of all where none are given.
+        """
         grades = GRADES[name or parameter]
         among = places or range(len(grades))
         place = among[0] if len(among) == 1 else self.draw.pick(among)

@@ -22,7 +22,10 @@ Kind: TypeAlias = str
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something that is there or not: phrases for lists, sentences that stand alone; `f:` or `m:` keeps one to women or men."""
+    """Something that is there or not.
+
+    Phrases for lists, sentences that stand alone; `f:` or `m:` keeps one to women or men.
+    """
 
     kind: Kind
     yes: tuple[str, ...]  # phrases when it is there
@@ -58,7 +61,8 @@ Place: TypeAlias = Literal[
     "story", "history", "medication", "social", "exam", "care", "tests", "impression", "plan"
 ]
 Voice: TypeAlias = Literal["self", "parent", "none"]
-"""Who tells the story: the patient, the parents of a child, or nobody, for the unconscious and the very ill."""
+"""Who tells the story: the patient, the parents of a child, or nobody, for the unconscious and the
+very ill."""
 
 PLACES: Final[Mapping[Kind, Place]] = {
     "history": "history",

@@ -3,7 +3,8 @@
 A long note (level 2) also has old values, copied ones and those of other people.
 
 What could be taken for an input of the calculator and is not stands in a sentence with a date, a
-relative or another of `MARKERS`; the sentence that counts has none. Tests prove it on the text (`measurements/fresh.py`).
+relative or another of `MARKERS`; the sentence that counts has none. Tests prove it on the text
+(`measurements/fresh.py`).
 """
 
 from __future__ import annotations
@@ -322,44 +323,52 @@ class _Writer:
     # What does not count.
 
     def competitors(self) -> None:
-        draw, frames = self.draw, _DATA["superseded"]
+        """Adds values and findings that are the patient's no longer, or never were."""
         self.days = self._earlier_days()
         measured = [fact for fact in self.chart.facts if fact.reading is not None]
         if self.dated and measured:
-            for fact in draw.some(
-                [fact for fact in measured if fact.what != "height"], draw.pick((0, 1, 1))
-            ):
-                self._trend(fact)
-            vital = any(self._place(fact) == "vitals" for fact in measured)
-            self._sheet(
-                "earlier", draw.pick(frames["sheet" if vital else "panel"]), measured, "superseded"
-            )
-            if self.chart.setting in ("ward", "icu", "clinic") and draw.chance(0.7):
-                self._sheet(
-                    "story" if draw.chance(0.3) else "earlier",
-                    draw.pick(frames["copied"]),
-                    measured,
-                    "copied",
-                )
-            crew = [fact for fact in measured if fact.reading and self._place(fact) == "vitals"]
-            if self.chart.setting in ("emergency", "resus") and crew:
-                self._sheet("story", draw.pick(frames["ambulance"]), crew, "superseded")
+            self._earlier_values(measured)
         for fact in measured if self.kin else ():
-            if (
-                fact.what in _DATA["relatives"]
-                and draw.chance(0.4)
-                and (other := self._other(fact))
-            ):
-                low, high = _DATA["told"].get(fact.what, (0, other.base))
-                if not low <= other.base <= high:
-                    continue
-                entry = replace(fact, value=other.entity, reading=other, who="relative")
-                frames_of, child = _DATA["relatives"], f"{fact.what}_child"
-                frame = frames_of[child if self.person.child and child in frames_of else fact.what]
-                self.marked("family", frame, entry, text=other.text)
-        for fact in draw.shuffled([fact for fact in self.chart.facts if fact.reading is None]):
+            self._relatives_value(fact)
+        for fact in self.draw.shuffled([fact for fact in self.chart.facts if fact.reading is None]):
             self._finding(fact)
             self._told(fact)
+
+    def _earlier_values(self, measured: Sequence[Fact]) -> None:
+        """Adds what was measured before.
+
+        A trend, a table, text copied from another note, the ambulance's sheet.
+        """
+        draw, frames, setting = self.draw, _DATA["superseded"], self.chart.setting
+        changing = [fact for fact in measured if fact.what != "height"]
+        for fact in draw.some(changing, draw.pick((0, 1, 1))):
+            self._trend(fact)
+
+        vitals = [fact for fact in measured if self._place(fact) == "vitals"]
+        table = draw.pick(frames["sheet" if vitals else "panel"])
+        self._sheet("earlier", table, measured, "superseded")
+
+        if setting in ("ward", "icu", "clinic") and draw.chance(0.7):
+            place = "story" if draw.chance(0.3) else "earlier"
+            self._sheet(place, draw.pick(frames["copied"]), measured, "copied")
+        if setting in ("emergency", "resus") and vitals:
+            self._sheet("story", draw.pick(frames["ambulance"]), vitals, "superseded")
+
+    def _relatives_value(self, fact: Fact) -> None:
+        """Adds a relative's value of the same quantity, of those that relatives are asked about."""
+        frames = _DATA["relatives"]
+        if fact.what not in frames or not self.draw.chance(0.4):
+            return
+        other = self._other(fact)
+        if other is None:
+            return
+        low, high = _DATA["told"].get(fact.what, (0, other.base))
+        if not low <= other.base <= high:
+            return
+        entry = replace(fact, value=other.entity, reading=other, who="relative")
+        of_child = f"{fact.what}_child"
+        frame = frames[of_child if self.person.child and of_child in frames else fact.what]
+        self.marked("family", frame, entry, text=other.text)
 
     def _earlier_days(self) -> list[int]:
         """How many days ago the note's earlier values were taken, the oldest first."""

@@ -71,7 +71,8 @@ System: TypeAlias = Literal["us", "si"]
 Place: TypeAlias = Literal["vitals", "labs", "gas"]
 
 NEAR_SHARE = 0.35
-"""Share of the values that stand on a threshold or one printed step beside it, where there is a threshold."""
+"""Share of the values that stand on a threshold or one printed step beside it, where there is a
+threshold."""
 
 MARGIN = 0.05
 """Relative distance kept from a threshold that is printed rounded in the form's unit."""
@@ -98,7 +99,10 @@ class Form:
         return round(shown)
 
     def number(self, grid: int) -> int | float:
-        """The printed number of a grid point: whole without decimals, so that nothing is rounded twice."""
+        """The printed number of a grid point.
+
+        Whole without decimals, so that nothing is rounded twice.
+        """
         counted = grid * self.step
         return counted / 10**self.digits if self.digits else counted
 

@@ -1,6 +1,7 @@
 """Rows of the `fresh` configuration: case, question, note and answer, put together.
 
-Where published variants of a rule differ, every wording of the question names the variant of the dataset.
+Where published variants of a rule differ, every wording of the question names the variant of the
+dataset.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ def draw_item(calculator: AnyCalculator, key: str, level: int = 1) -> FreshItem:
 
 
 def fresh_row(seed: int, n: int, level: int = 2) -> dict[str, Any]:
-    """The `n`-th row, from 1, with the names and types of the released rows; 55 rows in a row hold each calculator once."""
+    """The `n`-th row, from 1, with the names and types of the released rows.
+
+    55 rows in a row hold each calculator once.
+    """
     item = draw_item(CALCULATORS[(n - 1) % len(CALCULATORS)], f"{seed}:{n}", level)
     asked, result = (item.note, item.question, dict(item.entities)), item.result
     name = f"fresh-{seed}-{n}" + f"-{level}" * (level > 1)

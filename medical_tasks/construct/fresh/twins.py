@@ -66,7 +66,10 @@ class _Exchanged(Draw):
 
 
 class _Steady(Draw):
-    """Choices that depend on what they are among alone: what is taken out of a note moves nothing else in it."""
+    """Choices that depend on what they are among alone.
+
+    What is taken out of a note moves nothing else in it.
+    """
 
     __slots__ = ("_key",)
 
@@ -99,7 +102,9 @@ class _Subject:
     item: Input
     new: object  # the other entity
     spoken: str  # how a gold names it
-    kind: str  # `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one that the base leaves out
+    # `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one that the base
+    # leaves out
+    kind: str
     said: Any  # the other statement: a reading or a text
     place: tuple[str, Any, int] = (
         "",
@@ -117,7 +122,10 @@ def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
 
 
 def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
-    """The first `n` rows of a seed's families, one family after another; 55 families hold each calculator once."""
+    """The first `n` rows of a seed's families, one family after another.
+
+    55 families hold each calculator once.
+    """
     rows = itertools.chain.from_iterable(_family(seed, number) for number in itertools.count(1))
     for number, row in zip(range(1, n + 1), rows, strict=False):
         yield {**row, "row_number": number}
@@ -162,7 +170,10 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _with_more(note: str, background: Background, draw: Draw) -> str:
-    """The note with more sentences of the background, each at the end of a line; not a character of the rest changes."""
+    """The note with more sentences of the background, each at the end of a line.
+
+    Not a character of the rest changes.
+    """
     lines = note.split("\n")
     prose = [number for number, line in enumerate(lines) if line.endswith(".")]
     for place, sentence in background.take(_ADDED):
@@ -180,7 +191,10 @@ def _without_age(note: str, person: Person) -> str:
 
 
 def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
-    """A value that is needed, else one that counts, else a finding left out; None where readers may call another value missing."""
+    """A value that is needed, else one that counts, else a finding left out.
+
+    None where readers may call another value missing.
+    """
     base, draw, second = (
         draw_chart(calculator, counted := _Exchanged(key)),
         Draw(f"{key}:subject"),
@@ -227,39 +241,27 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
     if len(names) != 1 or one.entities.keys() != other.entities.keys():
         return None
     item = next(item for item in one.calculator.inputs if item.name == names[0])
-    drug, drug_then = (
-        str(chart.entities.get("input steroid")).split(",")[0] for chart in (one, other)
-    )
-    alike = (
-        replace(other.person, age=one.person.age) == one.person and drug == drug_then
-    )  # drugs stand in the question
-    alike = alike and all(getattr(one, name) == getattr(other, name) for name in _FRAME)
-    if not alike or isinstance(item, Flag) or item.parameter in ("sex", "target_steroid"):
+    if isinstance(item, Flag) or item.parameter in ("sex", "target_steroid"):
         return None
-    said = []
-    for attribute in ("values", "sentences", "phrases"):
-        ours, theirs = getattr(one, attribute), getattr(other, attribute)
-        if {at: len(each) for at, each in ours.items()} != {
-            at: len(each) for at, each in theirs.items()
-        }:
-            return None
-        for at in ours:
-            pairs = enumerate(zip(ours[at], theirs[at], strict=True))
-            said += [
-                ((attribute, at, place), old, new) for place, (old, new) in pairs if old != new
-            ]
+    if not _same_frame(one, other):
+        return None
+    statements = _differing_statements(one, other)
+    if statements is None:
+        return None
+
     new = other.entities[item.name]
-    if item.name == "age" and not said:
+    if item.name == "age" and not statements:
         text = f"{other.person.age} {'months' if one.person.months else 'years'}"
         return _Subject(item=item, new=new, spoken="age", kind="age", said=text)
-    if len(said) != 1 or one.person != other.person:
+    if len(statements) != 1 or one.person != other.person:
         return None
-    ((place, before, after),) = said
+    ((place, before, after),) = statements
     reading = place[0] == "values"
     if (reading and before.name != after.name) or (place[0] == "phrases" and not place[1][1]):
         return None
     spoken = "blood pressure" if item.parameter.endswith("tolic_mm_hg") else item.name
-    spoken += f" ({steroid_words(drug[2:-1])})" if item.name == "input steroid" else ""
+    if item.name == "input steroid":
+        spoken += f" ({steroid_words(_steroid(one)[2:-1])})"
     return _Subject(
         item=item,
         new=new,
@@ -268,6 +270,44 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
         said=after,
         place=place,
     )
+
+
+def _steroid(chart: Chart) -> str:
+    """The drug that a patient converts from, as the entity is written; it stands in the question."""
+    return str(chart.entities.get("input steroid")).split(",")[0]
+
+
+def _same_frame(one: Chart, other: Chart) -> bool:
+    """Whether two charts are of one patient, age aside, in one setting, with one question."""
+    same_person = replace(other.person, age=one.person.age) == one.person
+    same_drug = _steroid(one) == _steroid(other)
+    return (
+        same_person
+        and same_drug
+        and all(getattr(one, name) == getattr(other, name) for name in _FRAME)
+    )
+
+
+def _differing_statements(
+    one: Chart, other: Chart
+) -> list[tuple[tuple[str, Any, int], Any, Any]] | None:
+    """The statements of two charts that differ.
+
+    Place, before and after; None where the charts have others.
+    """
+    found: list[tuple[tuple[str, Any, int], Any, Any]] = []
+    for attribute in ("values", "sentences", "phrases"):
+        ours, theirs = getattr(one, attribute), getattr(other, attribute)
+        if {at: len(texts) for at, texts in ours.items()} != {
+            at: len(texts) for at, texts in theirs.items()
+        }:
+            return None
+        for at in ours:
+            pairs = enumerate(zip(ours[at], theirs[at], strict=True))
+            found += [
+                ((attribute, at, place), old, new) for place, (old, new) in pairs if old != new
+            ]
+    return found
 
 
 def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
@@ -282,7 +322,10 @@ def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
 def _member(
     kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Result
 ) -> Result | str | None:
-    """Writes into a base's chart what makes it another member, whose gold it returns; None where the family has no such one."""
+    """Writes into a base's chart what makes it another member, whose gold it returns.
+
+    None where the family has no such one.
+    """
     entities, name, finding = chart.entities, subject.item.name, subject.kind == "finding"
     if kind == "threshold":
         if finding:
@@ -291,31 +334,44 @@ def _member(
         return chart.calculator.calculate(entities)
     if kind == "unit":
         return _rewrite(chart, draw, result)
-    if kind == "negated":
-        if not finding:
-            frames = _TEXTS["elsewhere"][
-                subject.kind
-            ]  # the last is of a relative: infants have no long past
-            _say(chart, subject, draw.pick(frames[-1:] if chart.person.months else frames))
-        for item, unstated in _unstated(chart, draw)[:1]:
-            chart.state(FINDINGS[unstated], there=False)
-            entities[item.name] = False
     if kind in ("missing", "contradiction"):
-        if finding or (kind == "missing" and subject.item.absent is not REQUIRED):
-            return None
-        if kind == "contradiction":
-            _say(chart, subject, _TEXTS["brief_second" if chart.brief else "second"][subject.kind])
-        elif subject.kind != "age":
-            attribute, at, place = subject.place
-            statements = getattr(chart, attribute)
-            del statements[at][place]
-            if not statements[at]:
-                del statements[at]
-        both = {"Diastolic Blood Pressure", "Systolic Blood Pressure"}  # one statement
-        for each in both if name in both else {name}:
-            entities.pop(each, None)
-        return f"{kind}: {subject.spoken}"
+        return _without_answer(kind, chart, subject)
+    if kind == "negated":
+        _negate(chart, subject, draw)
     return result
+
+
+def _negate(chart: Chart, subject: _Subject, draw: Draw) -> None:
+    """Writes the subject of somebody or some time else, and denies a finding that was left out."""
+    if subject.kind != "finding":
+        # The last frame is of a relative: infants have no long past.
+        frames = _TEXTS["elsewhere"][subject.kind]
+        _say(chart, subject, draw.pick(frames[-1:] if chart.person.months else frames))
+    for item, unstated in _unstated(chart, draw)[:1]:
+        chart.state(FINDINGS[unstated], there=False)
+        chart.entities[item.name] = False
+
+
+def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
+    """Takes the subject's value out of a chart, or contradicts it; the gold is to say so.
+
+    None where that leaves an answer.
+    """
+    if subject.kind == "finding" or (kind == "missing" and subject.item.absent is not REQUIRED):
+        return None
+    if kind == "contradiction":
+        _say(chart, subject, _TEXTS["brief_second" if chart.brief else "second"][subject.kind])
+    elif subject.kind != "age":
+        attribute, at, place = subject.place
+        statements = getattr(chart, attribute)
+        del statements[at][place]
+        if not statements[at]:
+            del statements[at]
+    pressures = {"Diastolic Blood Pressure", "Systolic Blood Pressure"}  # one statement
+    removed = pressures if subject.item.name in pressures else {subject.item.name}
+    for name in removed:
+        chart.entities.pop(name, None)
+    return f"{kind}: {subject.spoken}"
 
 
 def _say(chart: Chart, subject: _Subject, frame: str) -> None:
@@ -334,7 +390,10 @@ def _say(chart: Chart, subject: _Subject, frame: str) -> None:
 
 
 def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
-    """Writes a value in another unit, where the answer stays; a score's also a little below and above the value."""
+    """Writes a value in another unit, where the answer stays.
+
+    A score's also a little below and above the value.
+    """
     names = {id(entity): name for name, entity in chart.entities.items()}
     stated = [(each, place) for each in chart.values.values() for place in range(len(each))]
     for readings, place in draw.shuffled(
@@ -342,28 +401,33 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
     ):
         name = names[id(readings[place].entity)]
         for new in _other_units(readings[place], draw):
-            value: Any = new.entity
-            score = isinstance(result.answer, int) and isinstance(value, list) and len(value) == 2
-            near = (
-                [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)]
-                if score
-                else []
-            )
-            try:
-                made = [
-                    chart.calculator.calculate({**chart.entities, name: each})
-                    for each in (value, *near)
-                ]
-            except CalculatorInputError:  # beside a threshold beyond which another value is needed
-                continue
-            pairs: list[tuple[Any, Any]] = [(result.answer, each.answer) for each in made]
-            if all(
-                a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=2 * _NEAR))
-                for a, b in pairs
-            ):
-                readings[place], chart.entities[name] = new, value
-                return made[0]
+            rewritten = _same_answer(chart, name, new.entity, result)
+            if rewritten is not None:
+                readings[place], chart.entities[name] = new, new.entity
+                return rewritten
     return None
+
+
+def _same_answer(chart: Chart, name: str, value: Any, result: Result) -> Result | None:
+    """The result with another way to write an entity, where the answer stays; else None.
+
+    A score's answer has to stay a little below and above the value too: the reader may round.
+    """
+    values = [value]
+    if isinstance(result.answer, int) and isinstance(value, list) and len(value) == 2:
+        values += [[value[0] * factor, value[1]] for factor in (1 - _NEAR, 1 + _NEAR)]
+    try:
+        results = [chart.calculator.calculate({**chart.entities, name: each}) for each in values]
+    except CalculatorInputError:  # beside a threshold beyond which another value is needed
+        return None
+    same = all(_close(result.answer, other.answer) for other in results)
+    return results[0] if same else None
+
+
+def _close(one: Any, other: Any) -> bool:
+    return bool(
+        one == other or (isinstance(one, float) and math.isclose(one, other, rel_tol=2 * _NEAR))
+    )
 
 
 def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:

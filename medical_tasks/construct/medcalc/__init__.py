@@ -1,1 +1,4 @@
-"""MedCalc-Bench's form on one's own notes: values are extracted from them, and the calculators give the answers."""
+"""MedCalc-Bench's form on one's own notes.
+
+Values are extracted from them, and the calculators give the answers.
+"""

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
 from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
@@ -61,7 +61,10 @@ def kind_of(item: Input) -> Kind:
 
 
 def usable(item: Input, value: object) -> tuple[object, str]:
-    """A value as the dataset holds it, None for one that is not there; and why it cannot be used, "" where it can."""
+    """A value as the dataset holds it, None for one that is not there.
+
+    And why it cannot be used, "" where it can.
+    """
     if value is None or (isinstance(value, str) and is_missing(value)):
         return None, ""
     raw = value
@@ -91,7 +94,10 @@ def read_values(items: Sequence[Input], values: Mapping[str, object]) -> tuple[E
 
 
 def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
-    """Why a note is not kept for a calculator, "" where it is: all numbers, half of all attributes (paper, A.1), and an answer."""
+    """Why a note is not kept for a calculator, "" where it is.
+
+    All numbers, half of all attributes (paper, A.1), and an answer.
+    """
     needed = [
         item
         for item in calculator.inputs
@@ -144,7 +150,10 @@ def _question(
 def values_question(
     name: str, note: str, items: Sequence[Input], calculator: AnyCalculator | None = None
 ) -> Question:
-    """Asks for attributes, of one calculator or of any; the form shows no values, which a small model would copy."""
+    """Asks for attributes, of one calculator or of any.
+
+    The form shows no values, which a small model would copy.
+    """
     keys = {item.name: _form(item) for item in items}
     lines = (
         f"- {item.name}: {'true or false' if isinstance(item, Flag) else item.expects}"
@@ -167,7 +176,10 @@ def _eligible(name: str, note: str, calculator: AnyCalculator) -> Question:
 
 
 def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
-    """What the first pass asks for, by name: what two of the 55 share or more, and all of a calculator that shares nothing."""
+    """What the first pass asks for, by name.
+
+    What two of the 55 share or more, and all of a calculator that shares nothing.
+    """
     forms = Counter((item.name, item.expects) for each in CALCULATORS for item in each.inputs)
     found: dict[str, Input] = {}
     for calculator in calculators:
@@ -181,11 +193,15 @@ def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
     return found
 
 
+Pair: TypeAlias = tuple[AnyCalculator, str, Entities]
+"""A calculator, the name of a note, and what the note says of the calculator's inputs."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Extracted:
     """What came of notes: the pairs of calculator and note that are kept, and how the others ended."""
 
-    kept: list[tuple[AnyCalculator, str, Entities]] = field(default_factory=list)
+    kept: list[Pair] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     passes: Counter[str] = field(default_factory=Counter)  # questions of each pass
 
@@ -206,53 +222,83 @@ def extract(
 def _passes(
     made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
 ) -> None:
-    def ask(label: str, questions: Sequence[Question]) -> dict[str, Any]:
-        made.passes[label] += len(questions)
-        return model.ask(questions)
+    """Which attributes a note has, whether each calculator is meant for its patient, and what values are left."""
+    pairs = _with_attributes(made, notes, calculators, model)
+    pairs = _eligible_pairs(made, notes, pairs, model)
+    _complete(made, notes, pairs, model)
 
+
+def _ask(
+    made: Extracted, model: Asked, label: str, questions: Sequence[Question]
+) -> dict[str, Any]:
+    made.passes[label] += len(questions)
+    return model.ask(questions)
+
+
+def _with_attributes(
+    made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
+) -> dict[str, Pair]:
+    """The pairs of note and calculator for which the note has a telling attribute, by the key of their questions."""
     shared = shared_attributes(calculators)
-    pairs: dict[str, tuple[AnyCalculator, str, Entities]] = {}
-    first = [
+    questions = [
         values_question(f"attributes of {name}", note, [*shared.values()])
         for name, note in notes.items()
     ]
-    for question, reply in ask("attributes", first).items():
+    pairs: dict[str, Pair] = {}
+    for question, reply in _ask(made, model, "attributes", questions).items():
         name = question.removeprefix("attributes of ")
         for calculator in calculators:
             own = [
-                each
-                for each in calculator.inputs
-                if each.name in shared and shared[each.name].expects == each.expects
+                item
+                for item in calculator.inputs
+                if item.name in shared and shared[item.name].expects == item.expects
             ]
             entities, _ = read_values(own, reply)
-            if any(each.name in entities and each.parameter not in _EVERYBODYS for each in own):
+            if any(item.name in entities and item.parameter not in _EVERYBODYS for item in own):
                 pairs[f"{calculator.slug} for {name}"] = (calculator, name, entities)
             else:
                 made.dropped["no attribute in the note"] += 1
-    who = [_eligible(f"who, {key}", notes[name], each) for key, (each, name, _) in pairs.items()]
-    fits = ask("eligibility", who)
-    made.dropped["not eligible"] += sum(not fit["eligible"] for fit in fits.values())
-    pairs = {
-        key: pair for key, pair in pairs.items() if fits.get(f"who, {key}", {}).get("eligible")
+    return pairs
+
+
+def _eligible_pairs(
+    made: Extracted, notes: Mapping[str, str], pairs: Mapping[str, Pair], model: Asked
+) -> dict[str, Pair]:
+    """The pairs whose calculator is meant for the patient."""
+    questions = [
+        _eligible(f"who, {key}", notes[name], calculator)
+        for key, (calculator, name, _) in pairs.items()
+    ]
+    replies = _ask(made, model, "eligibility", questions)
+    made.dropped["not eligible"] += sum(not reply["eligible"] for reply in replies.values())
+    return {
+        key: pair for key, pair in pairs.items() if replies.get(f"who, {key}", {}).get("eligible")
     }
-    rest = {
-        key: [item for item in each.inputs if item.name not in known]
-        for key, (each, _, known) in pairs.items()
+
+
+def _complete(
+    made: Extracted, notes: Mapping[str, str], pairs: Mapping[str, Pair], model: Asked
+) -> None:
+    """Asks for the values that a calculator still needs, and keeps the pairs that then have all."""
+    open_items = {
+        key: [item for item in calculator.inputs if item.name not in entities]
+        for key, (calculator, _, entities) in pairs.items()
     }
-    last = [
+    questions = [
         values_question(key, notes[pairs[key][1]], items, pairs[key][0])
-        for key, items in rest.items()
+        for key, items in open_items.items()
         if items
     ]
-    said = ask("values", last)
-    for key, (calculator, name, known) in pairs.items():
+    replies = _ask(made, model, "values", questions)
+    for key, (calculator, name, entities) in pairs.items():
         if key in model.failed:
             continue
-        more, problem = read_values(rest[key], said.get(key, {}))
-        if problem := problem or lacking(calculator, known | more):
+        more, problem = read_values(open_items[key], replies.get(key, {}))
+        problem = problem or lacking(calculator, entities | more)
+        if problem:
             made.dropped[problem] += 1
         else:
-            made.kept.append((calculator, name, known | more))
+            made.kept.append((calculator, name, entities | more))
 
 
 # The floor: an extractor without a model.
@@ -296,31 +342,9 @@ def _spotted(text: str, item: Input) -> object:
         if len(name) > 1
     ]
     if isinstance(item, Choice):
-        places: dict[int, str] = {}
-        for word in item.labels.values():
-            near = [rf"{name}\b[^.;]{{0,60}}\b{re.escape(word)}\b" for name in names]
-            cues = (
-                _compiled(cue).search(text)
-                for cue in (*_CUES.get(f"{item.parameter}:{word}", ()), *near)
-            )
-            places |= {found.start(): word for found in cues if found}
-        return places[min(places)] if places else None
+        return _spotted_choice(text, item, names)
     if kind_of(item) != "numeric":
-        found = next(
-            (found for name in names if (found := _compiled(rf"{name}\b").search(text))), None
-        )
-        if found is None or isinstance(item, Flag):
-            return (
-                None
-                if found is None
-                else _DENIED.search(text, max(0, found.start() - 60), found.start()) is None
-            )
-        days = [
-            each.value
-            for each in dates(text[found.end() : found.end() + 60])
-            if each.value is not None
-        ]
-        return f"{days[0]:%m/%d/%Y}" if days and isinstance(item, Day) else None
+        return _spotted_finding_or_day(text, item, names)
     cued = (_compiled(cue).search(text) for cue in _CUES.get(item.parameter, ()))
     own = (_first_usable(item, found[1], own_unit=True) for found in cued if found)
     named = (
@@ -331,8 +355,40 @@ def _spotted(text: str, item: Input) -> object:
     return next((value for value in (*own, *named) if value is not None), None)
 
 
+def _spotted_choice(text: str, item: Choice, names: Sequence[str]) -> str | None:
+    """The first of a choice's words that stands behind its name, or in a usual form of words."""
+    places: dict[int, str] = {}
+    for word in item.labels.values():
+        near = [rf"{name}\b[^.;]{{0,60}}\b{re.escape(word)}\b" for name in names]
+        cues = (
+            _compiled(cue).search(text)
+            for cue in (*_CUES.get(f"{item.parameter}:{word}", ()), *near)
+        )
+        places |= {match.start(): word for match in cues if match}
+    return places[min(places)] if places else None
+
+
+def _spotted_finding_or_day(text: str, item: Input, names: Sequence[str]) -> object:
+    """Whether a finding is there or denied, or the day behind the name.
+
+    None where the name is not in the text.
+    """
+    matches = (_compiled(rf"{name}\b").search(text) for name in names)
+    match = next(filter(None, matches), None)
+    if match is None:
+        return None
+    if isinstance(item, Flag):
+        return _DENIED.search(text, max(0, match.start() - 60), match.start()) is None
+    behind = text[match.end() : match.end() + 60]
+    days = [date.value for date in dates(behind) if date.value is not None]
+    return f"{days[0]:%m/%d/%Y}" if days and isinstance(item, Day) else None
+
+
 def _first_usable(item: Input, text: str, *, own_unit: bool = False) -> object:
-    """The value in the longest beginning of a text that can be used, with its words; the attribute's own unit where asked."""
+    """The value in the longest beginning of a text that can be used, with its words.
+
+    The attribute's own unit where asked.
+    """
     words = text.strip().split()
     forms = [" ".join(words[:count]).rstrip(".:") for count in range(len(words), 0, -1)]
     if own_unit and isinstance(item, Quantity) and (number := _MEASURED.match(forms[-1])):

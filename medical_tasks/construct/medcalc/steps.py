@@ -1,7 +1,9 @@
-"""`medical-tasks construct medcalc`: rows like MedCalc-Bench's from notes of one's own (paper, section 2.2, appendix A.1).
+"""`medical-tasks construct medcalc`.
 
-Notes are taken for credentialed unless `--open` is given: then nothing leaves this machine unattested, and they are built as
-`medcalc_own`.
+Rows like MedCalc-Bench's from notes of one's own (paper, section 2.2, appendix A.1).
+
+Notes are taken for credentialed unless `--open` is given: then nothing leaves this machine
+unattested, and they are built as `medcalc_own`.
 """
 
 from __future__ import annotations
@@ -402,7 +404,10 @@ def _reviewed(row: SheetRow) -> tuple[str, Cell]:
 def _read_marks(
     arguments: Namespace, rows: Iterable[SheetRow], pairs: Pairs, sheets: Any
 ) -> tuple[Marks, Any]:
-    """What all sheets say, and whose are not there; an adjudicator may decide any cell. Problems are told together."""
+    """What all sheets say, and whose are not there; an adjudicator may decide any cell.
+
+    Problems are told together.
+    """
     expected = {
         name: {(key, each) for key in keys for each in _cells(pairs[key])}
         for name, keys in sheets.items()
@@ -433,7 +438,10 @@ def _read_marks(
 def _adjudicated(
     path: Path, rows: Iterable[SheetRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]
 ) -> None:
-    """Ends where values differ that nobody decided; the adjudicator's sheet has all of them, with what was written into it."""
+    """Ends where values differ that nobody decided.
+
+    The adjudicator's sheet has all of them, with what was written into it.
+    """
     said = _disagreed(marks)
     if not (waiting := said.keys() - decided.keys()):
         return
@@ -460,7 +468,10 @@ def _adjudicated(
 def _opinion(
     row: SheetRow, blank_keeps: bool, item: Input | None, value: object
 ) -> tuple[str, tuple[str, object]]:
-    """What is wrong with a row, "" where nothing is; its mark, and the value that its reviewer leaves."""
+    """What is wrong with a row, "" where nothing is.
+
+    Its mark, and the value that its reviewer leaves.
+    """
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
     text: Any = " ".join(row.cells["correction"].split())
     if mark not in ("o", "x"):
@@ -492,7 +503,10 @@ def _disagreed(marks: Marks) -> dict[Cell, dict[str, str]]:
 
 
 def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
-    """Compares each two reviewers on the cells that both marked; kappa's interval draws notes whole."""
+    """Compares each two reviewers on the cells that both marked.
+
+    Kappa's interval draws notes whole.
+    """
     for names, both, one, other in construction.each_two(marks):
         (first, values), (second, others) = zip(*one, strict=True), zip(*other, strict=True)
         clusters = [pairs[key]["note_id"] for key, _ in both]
@@ -508,7 +522,10 @@ def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
 def split_notes(
     pairs: Sequence[Mapping[str, Any]], *, train: float, seed: int
 ) -> dict[str, list[Any]]:
-    """Divides pairs into test and training ones; a note, white space and case aside, is in one of them."""
+    """Divides pairs into test and training ones.
+
+    A note, white space and case aside, is in one of them.
+    """
     texts = [" ".join(pair["note"].split()).casefold() for pair in pairs]
     every = ranked(list(dict.fromkeys(texts)), seed, str)
     training = set(every[: round(train * len(every))])
@@ -637,7 +654,10 @@ def _share(each: Any) -> str:
 
 
 def _guarded(step: Callable[[Namespace], int], arguments: Namespace) -> int:
-    """Does a step, under the guard unless its notes are open: as this command says, or the one that read them said."""
+    """Does a step, under the guard unless its notes are open.
+
+    As this command says, or the one that read them said.
+    """
     folder, source = arguments.folder, arguments.source
     is_open = _is_open(folder) if source is None else arguments.open or _is_released(source)
     rule = f"{source or folder}: notes are taken for credentialed unless --open says that they may go anywhere"

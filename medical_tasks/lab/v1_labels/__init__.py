@@ -8,8 +8,9 @@
     result.note      # "verbal score counted twice"
     QUIRKS[21]       # how labels of this calculator deviate in general
 
-These rules are kept apart from the published calculators on purpose: neither imports the other, and no answer for a
-patient may come from here. `docs/v1_labels.md` lists the quirks and how far the labels are reproduced.
+These rules are kept apart from the published calculators on purpose: neither imports the other, and
+no answer for a patient may come from here. `docs/v1_labels.md` lists the quirks and how far the
+labels are reproduced.
 """
 
 from __future__ import annotations
@@ -178,7 +179,8 @@ RULES: Final = MappingProxyType(
 QUIRKS: Final[Mapping[int, str | None]] = MappingProxyType(
     {rule.id: rule.quirk for rule in RULES.values()}
 )
-"""Calculator id to one line on how its labels deviate from the published rule; None when they do not."""
+"""Calculator id to one line on how its labels deviate from the published rule; None when they do
+not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,10 @@ def homa_ir(given: Entities) -> float:
 
 
 def ldl(given: Entities) -> float:
-    """44: total cholesterol − HDL − triglycerides / 5; from mmol/L cholesterol comes in steps of 38.7 mg/dL."""
+    """44: total cholesterol − HDL − triglycerides / 5.
+
+    From mmol/L cholesterol comes in steps of 38.7 mg/dL.
+    """
     total = concentration(given, "Total cholesterol", known.CHOLESTEROL, "mg/dL")
     hdl = concentration(given, "high-density lipoprotein cholesterol", known.CHOLESTEROL, "mg/dL")
     return round_v1(
@@ -303,7 +306,10 @@ def steroid_conversion(given: Entities) -> float:
 
 
 def morphine_equivalents(given: Entities) -> float:
-    """49: sum over the drugs of dose · doses a day · factor; the fentanyl patch by mg and dose like a tablet."""
+    """49: sum over the drugs of dose · doses a day · factor.
+
+    The fentanyl patch by mg and dose like a tablet.
+    """
     total: float = 0
     for key in given.raw:
         if "Day" in key:

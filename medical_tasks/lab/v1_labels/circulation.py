@@ -271,7 +271,10 @@ def glasgow_blatchford(given: Entities) -> int:
 
 
 def _hemoglobin(given: Entities, value: float) -> int:
-    """Men: at most 13 1, below 12 3, below 10 6; women: at most 12 1, below 10 6; the lower borders score 0."""
+    """Men: at most 13 1, below 12 3, below 10 6.
+
+    Women: at most 12 1, below 10 6; the lower borders score 0.
+    """
     male = given.stated_sex() == "Male"
     top, gap = (13, 12) if male else (12, 10)
     if value in (top, gap):

@@ -1,6 +1,9 @@
-"""A row's entities as the label rules read them: values taken raw, units converted with every step rounded.
+"""A row's entities as the label rules read them.
 
-Factors, molar masses and roundings are those of the v1.0 labels, the wrong ones included; they serve nothing else.
+Values taken raw, units converted with every step rounded.
+
+Factors, molar masses and roundings are those of the v1.0 labels, the wrong ones included; they
+serve nothing else.
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ _LARGEST: Final = 1e15
 class Entities:
     """The `Relevant Entities` of one row, and the quirks that a rule reports while it reads them.
 
-    Names are folded (case, spacing, subscripts, the file's own misspellings), so names of v1.0 and of later versions
-    are both found. Values are not cleaned: the labels' rules compared texts exactly, and so do these. A value of None
-    counts as not given.
+    Names are folded (case, spacing, subscripts, the file's own misspellings), so names of v1.0 and
+    of later versions are both found. Values are not cleaned: the labels' rules compared texts
+    exactly, and so do these. A value of None counts as not given.
     """
 
     __slots__ = ("_values", "notes", "raw")
@@ -49,7 +52,10 @@ class Entities:
         return self.find(*names) is not None
 
     def flag(self, *names: str) -> bool:
-        """A finding by the truth of its raw value: absent when not given, and any text at all counts as present."""
+        """A finding by the truth of its raw value.
+
+        Absent when not given, and any text at all counts as present.
+        """
         value = self.find(*names)
         if isinstance(value, str):
             self.note(
@@ -322,9 +328,10 @@ BILIRUBIN_BY_MASS: Final = Compound("bilirubin")
 def round_v1(x: float) -> float:
     """Round the way the labels were rounded: 3 decimals above 0.001, else 3 significant digits.
 
-    "Else" includes every negative number, whatever its size: -12.345 becomes -12.3. Zero stays zero. Ties go by the
-    binary value, as Python's `round` does. Because this was applied after each step of a conversion, amounts in mol
-    lose most of their digits: 262.7 µmol/L of creatinine become 2.9 instead of 2.97 mg/dL.
+    "Else" includes every negative number, whatever its size: -12.345 becomes -12.3. Zero stays
+    zero. Ties go by the binary value, as Python's `round` does. Because this was applied after each
+    step of a conversion, amounts in mol lose most of their digits: 262.7 µmol/L of creatinine
+    become 2.9 instead of 2.97 mg/dL.
 
     Whole numbers stay `int` where they were.
     """

@@ -1,4 +1,7 @@
-"""Critical illness and infection: Glasgow Coma Score, APACHE II, SOFA; Centor, FeverPAIN, CURB-65, PSI, SIRS."""
+"""Critical illness and infection.
+
+Glasgow Coma Score, APACHE II, SOFA; Centor, FeverPAIN, CURB-65, PSI, SIRS.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +119,10 @@ def _above(
 
 
 def _chronic_health(given: Entities) -> int:
-    """5 after emergency and 2 after elective surgery, in these exact words; non-operative patients score 0."""
+    """5 after emergency and 2 after elective surgery, in these exact words.
+
+    Non-operative patients score 0.
+    """
     if not given.flag("History of severe organ failure or immunocompromise"):
         return 0
     surgery = given.text("Surgery Type")
@@ -230,7 +236,10 @@ def _circulation(given: Entities) -> int:
 
 
 def _kidneys(given: Entities) -> int:
-    """Urine alone: below 500 mL 3, never 4. Creatinine alone by its class. Both together: nothing."""
+    """Urine alone: below 500 mL 3, never 4.
+
+    Creatinine alone by its class. Both together: nothing.
+    """
     if not given.has("creatinine"):
         urine = given.first("Urine Output")
         if urine < 200:
@@ -315,15 +324,21 @@ def psi(given: Entities) -> float:
     temperature = temperature_c(given)
     if 39.9 < temperature < 40:
         given.note("temperature of 39.9 to 40 °C scores 15")
-    points += 15 if temperature < 35 or temperature > 39.9 else 0
-    points += 10 if given.first("Heart Rate or Pulse") >= 125 else 0
-    points += 30 if given.bare("pH") < 7.35 else 0
-    points += 20 if given.first("respiratory rate") >= 30 else 0
-    points += 20 if given.first("Systolic Blood Pressure") < 90 else 0
-    points += 20 if concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL") >= 30 else 0
-    points += 20 if concentration(given, "Sodium", known.SODIUM, "mmol/L") < 130 else 0
-    points += 10 if concentration(given, "Glucose", known.GLUCOSE, "mg/dL") >= 250 else 0
-    points += 10 if given.first("Hematocrit") < 30 else 0
+    points += sum(
+        score
+        for score, met in (
+            (15, temperature < 35 or temperature > 39.9),
+            (10, given.first("Heart Rate or Pulse") >= 125),
+            (30, given.bare("pH") < 7.35),
+            (20, given.first("respiratory rate") >= 30),
+            (20, given.first("Systolic Blood Pressure") < 90),
+            (20, concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL") >= 30),
+            (20, concentration(given, "Sodium", known.SODIUM, "mmol/L") < 130),
+            (10, concentration(given, "Glucose", known.GLUCOSE, "mg/dL") >= 250),
+            (10, given.first("Hematocrit") < 30),
+        )
+        if met
+    )
     oxygen, unit = given.pair(*PAO2)
     limit = {"mm Hg": 60, "kPa": 8}.get(unit)
     if limit is None:
@@ -334,7 +349,8 @@ def psi(given: Entities) -> float:
 def sirs(given: Entities) -> int:
     """51: a normal heart rate counts as well, and white cells are compared per m³.
 
-    The rule could not run without a respiratory rate, nor at a PaCO₂ of exactly 32 with a normal rate.
+    The rule could not run without a respiratory rate, nor at a PaCO₂ of exactly 32 with a normal
+    rate.
     """
     temperature = temperature_c(given)
     white_cells = count_per(given, "White blood cell count", "m^3")

@@ -1,4 +1,7 @@
-"""Age, sex, size and temperature as the label rules read them; body size, pregnancy, the Charlson index."""
+"""Age, sex, size and temperature as the label rules read them.
+
+Body size, pregnancy, the Charlson index.
+"""
 
 from __future__ import annotations
 
@@ -207,7 +210,10 @@ _CLASSES: Final = {
 
 
 def charlson(given: Entities) -> int:
-    """32: class words only in lower case; every other word, and True, adds 1 point, whatever it says."""
+    """32: class words only in lower case.
+
+    Every other word, and True, adds 1 point, whatever it says.
+    """
     age = age_years(given)
     points = 4 if age >= 80 else 3 if age >= 70 else 2 if age >= 60 else 1 if age >= 50 else 0
     points += given.count(_ONE_POINT) + 2 * given.count(_TWO_POINTS) + 6 * given.flag("AIDS")

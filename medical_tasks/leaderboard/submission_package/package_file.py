@@ -303,7 +303,7 @@ def write_package(
             f"and run one that has more by itself, as no official split has, with --max-samples {most}."
         )
     # Corrected figures rest on a check of the judge that no package holds.
-    shown = {name: dict(raw["tasks"][name]) for name in names}
+    shown: dict[str, dict[str, Any]] = {name: {**raw["tasks"][name]} for name in names}
     for name, entry in shown.items():
         declared = {metric.name for metric in task_spec(name).metrics}
         entry["metrics"] = {
@@ -325,7 +325,7 @@ def write_package(
     answers: list[dict[str, str]] = []
     kept: list[Mapping[str, Any]] = []
     for name in names:
-        entry = raw["tasks"][name]
+        entry = {**raw["tasks"][name]}
         task = results_file.reported_task(task_spec(name), entry)
         own = [row for row in rows if row["task"] == name]
         judged = [row for row in verdicts if row["task"] == name]

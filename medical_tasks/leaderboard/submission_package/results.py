@@ -20,7 +20,8 @@ from medical_tasks.models.usage import FORECAST, USAGE
 from medical_tasks.runs.comparability import asked_officially, comparability
 from medical_tasks.runs.estimation import NO_VERDICT
 from medical_tasks.runs.recipes import INTERVALS, mapping
-from medical_tasks.runs.results import SCHEMA_VERSION, summarise, weight_column
+from medical_tasks.runs.results import SCHEMA_VERSION, weight_column
+from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.averages import components
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec, unclear_limits
 
@@ -328,7 +329,7 @@ def recompute(
                 f"items.jsonl, group_{by}: more than {limits.groups} groups. Is it the official data?"
             )
     try:
-        made = summarise(task, items, scores, unanswered, recipe={})
+        made: dict[str, Any] = {**summarise(task, items, scores, unanswered, recipe={})}
     except (ValueError, OverflowError) as error:
         raise contents.PackageError(
             f"items.jsonl: no result can be computed of the items of {task.name} ({error})."

@@ -11,8 +11,7 @@ from medical_tasks.io.json_records import Field, one_of, optional
 from medical_tasks.leaderboard.submission_package import contents, privacy
 from medical_tasks.leaderboard.submission_package import values as forms
 from medical_tasks.leaderboard.submission_package.contents import PackageError, not_sound, shown
-from medical_tasks.runs.estimation import unanswered_value
-from medical_tasks.runs.results import item_of, weight_column
+from medical_tasks.runs.results import item_of, unanswered_value, weight_column
 from medical_tasks.spec import UNANSWERED, MetricSpec, TaskSpec
 
 Rows = dict[str, list[dict[str, Any]]]

@@ -32,7 +32,7 @@ from medical_tasks.benchmarks.archehr_qa.scoring import (
 from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.estimation import NOT_ALL
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.archehr_qa.asked_items import (
     TASK,

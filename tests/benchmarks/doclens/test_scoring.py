@@ -41,7 +41,7 @@ from medical_tasks.judges.base import Judge, Judging
 from medical_tasks.models.bertscore import open_bertscore
 from medical_tasks.models.bleurt import open_bleurt
 from medical_tasks.models.text_metrics import MODEL_METRICS, checkpoint_layer, identity_of_models
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.umls.index import build_index
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.doclens.doclens_judges import (
@@ -442,7 +442,7 @@ def _pooled(sections: Iterable[Section]) -> dict[str, Limits]:
     return {name: tally.limits for name, tally in total(map(section_tallies, sections)).items()}
 
 
-def _agree(entry: Mapping[str, float | None], limits: Limits) -> None:
+def _agree(entry: Mapping[str, object], limits: Limits) -> None:
     low, high = limits
     if math.isnan(low):
         assert entry["bound_low"] is entry["bound_high"] is entry["value"] is None

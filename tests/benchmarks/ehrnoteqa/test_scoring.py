@@ -34,7 +34,7 @@ from medical_tasks.judges.base import Judging
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identity
 from medical_tasks.models.text_metrics import similarities
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.ehrnoteqa.judged import by_text, golds, judge, perfect, twin_items
 from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of

@@ -35,7 +35,8 @@ from medical_tasks.judges.base import Judging, NoReply
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.runs.estimation import NO_ANSWER
 from medical_tasks.runs.numbers import value_notes
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.results import TaskEntry
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying
 from tests.judges.scripted import TableJudge
@@ -271,7 +272,7 @@ def test_gold_of_every_row(tmp_path: Path) -> None:
 OF_THREE = ("ee", "ec", "nn")
 
 
-def _summary_of(labels: Sequence[str], items: int, **named: Any) -> dict[str, Any]:
+def _summary_of(labels: Sequence[str], items: int, **named: Any) -> TaskEntry:
     scores = {
         f"q{place}": replace(_score(each, official=True), id=f"q{place}")
         for place, each in enumerate(labels)

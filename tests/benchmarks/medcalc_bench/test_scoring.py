@@ -23,7 +23,7 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import decide, score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, MEDCALC
 from medical_tasks.calculators import CALCULATORS
 from medical_tasks.errors import UsageError
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import V1, gold_of, v1_cells
 from tests.support import SHARED, needs_shared
