@@ -321,12 +321,14 @@ class Counts:
     """From a judge's verdicts to a metric's value on one answer: the one place that derives values and limits from counts.
 
     Attributes:
-        how: `share` of hits, `count` of hits, or `any`: 1 with at least one hit.
+        how: `share` of hits, `count` of hits, `any`: 1 with at least one hit; or `points`: the sum of the
+            weights of hits over the sum of the positive weights, as rubrics with points for what
+            must be said and minus points for what must not be said have it.
         told: False where a judge's labels lack a verdict ("contradicted"), so that known verdicts say nothing about missing
             ones.
     """
 
-    how: Literal["share", "count", "any"]
+    how: Literal["share", "count", "any", "points"]
     verdicts: tuple[Verdicts, ...]  # by kind
     told: bool = True
 
@@ -337,22 +339,31 @@ class Counts:
 
     @property
     def of(self) -> float:
-        """The largest denominator of a share."""
+        """The largest denominator of a share, or that of points."""
         return math.fsum(
-            one.weight * (one.known + one.missing + one.unasked + one.more) for one in self.verdicts
+            one.weight * (one.known + one.missing + one.unasked + one.more)
+            for one in self.verdicts
+            if self.how != "points" or one.weight > 0
         )
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Smallest and largest value: equal where it is decided, both nan for a share of nothing."""
+        """Smallest and largest value: equal where it is decided, both nan for a share of nothing.
+
+        Each missing verdict may be a hit: one of negative weight lowers the value.
+
+        Example: 5 points for advice that was given, 3 for one that nobody judged, -4 for a mistake
+        that nobody judged: from 1/8 to 8/8.
+        """
         low = math.fsum(
-            one.weight * one.hits + min(one.weight, 0.0) * one.missing for one in self.verdicts
-        )
-        high = math.fsum(
-            one.weight * (one.hits + one.more) + max(one.weight, 0.0) * one.missing
+            one.weight * one.hits + min(one.weight, 0.0) * (one.missing + one.more)
             for one in self.verdicts
         )
-        if self.how == "share":
+        high = math.fsum(
+            one.weight * one.hits + max(one.weight, 0.0) * (one.missing + one.more)
+            for one in self.verdicts
+        )
+        if self.how in ("share", "points"):
             return (low / self.of, high / self.of) if self.of else (math.nan, math.nan)
         return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
 

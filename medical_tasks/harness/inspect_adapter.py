@@ -12,6 +12,7 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +29,7 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageUser,
     GenerateConfig,
+    get_model,
 )
 from inspect_ai.scorer import (
     Metric,
@@ -66,6 +68,7 @@ from medical_tasks.spec import (
     MultiStep,
     PromptSet,
     TaskSpec,
+    Turn,
 )
 
 _CLUSTER = "cluster"
@@ -121,6 +124,15 @@ def inspect_task(
     )
 
 
+def _conversation(state: TaskState) -> tuple[Message, ...]:
+    """The chat of a sample; what is no message of the three plain roles is left out."""
+    return tuple(
+        Message(role=message.role, content=message.text)
+        for message in state.messages
+        if message.role != "tool"
+    )
+
+
 _ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 
 
@@ -144,21 +156,34 @@ def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: Promp
     def follow_protocol() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
             item = items[str(state.sample_id)]
-            opening = prompts.render(item)
-            answers: list[str] = []
-            while True:
-                state = await generate(state)
-                answers.append(state.output.completion)
-                dialogue = Dialogue(item=item, opening=opening, answers=tuple(answers))
+            dialogue = Dialogue(item=item, opening=prompts.render(item), answers=())
+            turn: Turn = Ask(dialogue.opening)
+            while isinstance(turn, Ask):
+                state, dialogue = await _asked(turn, state, dialogue, generate)
                 (turn,) = await asyncio.to_thread(protocol.next_turns, [dialogue], memory)
-                if not isinstance(turn, Ask):
-                    state.output.completion = turn.text
-                    return state
-                state.messages = [_chat_message(message) for message in turn.messages]
+            state.output.completion = turn.text
+            if turn.conversation:
+                state.messages = [_chat_message(message) for message in turn.conversation]
+            return state
 
         return solve
 
     return follow_protocol()
+
+
+async def _asked(
+    turn: Ask, state: TaskState, dialogue: Dialogue, generate: Generate
+) -> tuple[TaskState, Dialogue]:
+    """Asks the model, or the one that `--model-role` names for a role, and adds what it says."""
+    chat = [_chat_message(message) for message in turn.messages]
+    if not turn.role:
+        state.messages = chat
+        state = await generate(state)
+        answers = (*dialogue.answers, state.output.completion)
+        return state, replace(dialogue, answers=answers)
+    output = await get_model(role=turn.role, required=True).generate(chat)
+    said = (*dialogue.replies.get(turn.role, ()), output.completion)
+    return state, replace(dialogue, replies={**dialogue.replies, turn.role: said})
 
 
 @metric(name="pooled")
@@ -230,7 +255,9 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
                     f"{task.name}: sample {name!r} of the log is on other data, its answer key differs. Name the configuration of "
                     "the log's questions: -S config=NAME"
                 )
-            answer = Answer(text=text)
+            answer = Answer(
+                text=text, conversation=_conversation(state), finish=str(state.output.stop_reason)
+            )
             if judge is not None:
                 (one,) = await asyncio.to_thread(judge.score, task, [item], [answer])
             else:

@@ -45,7 +45,7 @@ from medical_tasks.harness.lighteval_launcher import (
 )
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
-from medical_tasks.spec import Answer, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
+from medical_tasks.spec import Answer, Item, ItemScore, Message, MetricSpec, PromptSet, TaskSpec
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class _Score(SampleLevelComputation):
         )
         # Settings of the scoring have no place on lighteval's command line.
         item = _item(self.task, doc.specific)
-        answers = [Answer(text=text) for text in texts]
+        answers = [_answer(doc, text) for text in texts]
         scores = self.task.benchmark.score_items(self.task, [item] * len(texts), answers)
         if asks_text:
             _log_unclear(self.task, scores[0])
@@ -102,6 +102,12 @@ class _Score(SampleLevelComputation):
                 ", ".join(lacking),
             )
         return found
+
+
+def _answer(doc: Doc, text: str) -> Answer:
+    """A reply with its question; lighteval does not say why the model ended it."""
+    asked = Message(role="user", content=doc.query)
+    return Answer(text=text, conversation=(asked, Message(role="assistant", content=text)))
 
 
 def _log_unclear(task: TaskSpec, score: ItemScore) -> None:
@@ -146,7 +152,8 @@ class _JudgedAnswers:
         asked = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
         if asked != self._texts:
             items = [_item(self.task, doc.specific) for doc in docs]
-            self._scores = self.judge.score(self.task, items, [Answer(text=one) for one in texts])
+            answers = [_answer(doc, text) for doc, text in zip(docs, texts, strict=True)]
+            self._scores = self.judge.score(self.task, items, answers)
             self._texts = asked
             shown = redact_reason if policy.protecting() else str
             missing = Counter(

@@ -6,6 +6,7 @@ Both take the options as their verbs declare them, and the tasks with their data
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import sys
 import tempfile
@@ -28,10 +29,12 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
+from medical_tasks.models.base import processes
 from medical_tasks.models.opener import (
     check_repeats,
     deciding_args,
     full_name,
+    is_local,
     open_model,
     parse_model_args,
 )
@@ -54,8 +57,7 @@ from medical_tasks.runs.responses import (
     check_recipe,
     read_file,
     read_responses,
-    replayed,
-    run_responses,
+    run_answers,
 )
 from medical_tasks.runs.results import (
     Json,
@@ -65,6 +67,8 @@ from medical_tasks.runs.results import (
 from medical_tasks.runs.runner import (
     Adjudication,
     AnsweredTask,
+    RoleChoice,
+    RoleModel,
     RunOptions,
     load_task_prompts,
     open_protocols,
@@ -92,6 +96,7 @@ def _evaluated(
     model_args = parse_model_args(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
     task_args = read_task_args(arguments.task_args, tasks)
+    roles = read_roles(arguments.role, tasks, model=name)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts)
     drawn = read_drawn(arguments)
     _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
@@ -122,6 +127,11 @@ def _evaluated(
     # Only where there are some, so that folders of tasks without them stay what they were.
     optional = {
         "task_args": {name: task_args[name] for name in task_args if name in known} or None,
+        "roles": {
+            role: [choice.name, deciding_args(choice.name, choice.args)]
+            for role, choice in roles.items()
+        }
+        or None,
         "truncate": arguments.truncate if arguments.truncate != "refuse" else None,
         "judge": judge.identity if judge is not None else None,
         "shard": arguments.shard,
@@ -137,6 +147,7 @@ def _evaluated(
         model_args=model_args,
         task_args=task_args,
         truncate=arguments.truncate,
+        role_choices=roles,
     )
     if judge is not None and judge.options.forecast:
         if not is_main_process():
@@ -166,6 +177,40 @@ def read_task_args(text: str, tasks: Sequence[TaskSpec]) -> dict[str, str]:
                 f"--task-args: {name!r} is not a setting of {', '.join(task.name for task in tasks)}. {said}"
             )
     return given
+
+
+def read_roles(
+    given: Sequence[str], tasks: Sequence[TaskSpec], *, model: str
+) -> dict[str, RoleChoice]:
+    """Reads `--role ROLE=MODEL` or `ROLE=MODEL,KEY=VALUE,...`: each role of the tasks' protocols has a model.
+
+    A baseline as `model` talks with nobody.
+    """
+    wanted = {role: about for task in tasks for role, about in task.roles.items()}
+    roles: dict[str, RoleChoice] = {}
+    for text in given:
+        role, equals, rest = text.partition("=")
+        name, _, args = rest.partition(",")
+        if role not in wanted:
+            known = f"They have: {', '.join(wanted)}." if wanted else "They have none."
+            raise UsageError(
+                f"--role {text}: {role!r} is no role of {', '.join(task.name for task in tasks)}. {known}"
+            )
+        if not equals or not name:
+            raise UsageError(f"--role {text}: name the model, as {role}=openai-api/HOST/NAME.")
+        if role in roles:
+            raise UsageError(f"--role {text}: the role {role} has a model already.")
+        name = full_name(name)
+        if name.startswith("baseline/"):
+            raise UsageError(f"--role {text}: a baseline answers tasks and cannot talk.")
+        roles[role] = RoleChoice(name=name, args=parse_model_args(args, option=f"--role {role}"))
+    lacking = [role for role in wanted if role not in roles]
+    if lacking and not model.startswith("baseline/"):
+        role = lacking[0]
+        raise UsageError(
+            f"the role {role} ({wanted[role]}) needs a model: --role {role}=MODEL, named as for --model."
+        )
+    return roles
 
 
 def _finished(
@@ -312,14 +357,32 @@ def _model_answers(
             load_task_prompts(task, options, data[task.name])
     open_protocols(tasks, options)
     policy.require_processes()
-    model = open_model(name, model_args, log_dir=folder.logs)
-    try:
+    with contextlib.ExitStack() as opened:
+        model = open_model(name, model_args, log_dir=folder.logs)
+        opened.callback(model.close)
         policy.require_endpoint(model.endpoint, "model")
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
-        return run_model(tasks, data, model, folder, options)
-    finally:
-        model.close()
+        roles = _opened_roles(options.role_choices, folder, opened)
+        return run_model(tasks, data, model, folder, replace(options, roles=roles))
+
+
+def _opened_roles(
+    choices: Mapping[str, RoleChoice], folder: RunFolder, opened: contextlib.ExitStack
+) -> dict[str, RoleModel]:
+    """Opens the models of the roles in the main process, which alone asks them; the guard checks each."""
+    roles: dict[str, RoleModel] = {}
+    for role, choice in choices.items() if is_main_process() else ():
+        if is_local(choice.name) and processes() > 1:
+            raise UsageError(
+                f"--role {role}={choice.name}: a model in this process plays no role where several processes "
+                "were started. Serve it, or start one process."
+            )
+        model = open_model(choice.name, choice.args, log_dir=folder.logs)
+        opened.callback(model.close)
+        policy.require_endpoint(model.endpoint, f"model of the role {role}")
+        roles[role] = RoleModel(model=model, args=choice.args)
+    return roles
 
 
 def rescore(
@@ -457,29 +520,24 @@ def _from_run(
         repeats="repeats" in recipe,
         calibration=arguments.calibration,
     )
-    responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
+    ran = run_answers(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
     recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
     if "truncation" in recipe:
         left = recipe["truncation"]["words_left_out"]
         kept = {name: words for name, words in left.items() if name in ids}
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
-    repeats: Sequence[AnsweredTask] = ()
-    if recipe.get("repeats"):
-        repeats = replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats
-    answered = _of_responses(task, data, responses, recipe, "not answered in the run")
+    answered = _of_responses(task, data, ran.responses, recipe, "not answered in the run")
+    answered = replace(answered, repeats=ran.repeats, details=ran.details, opening=ran.opening)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {
         "prompts": recipe["prompts"],
         "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
     }
-    optional = ("task_args", "protocol", "shard", "subset", "repeats")
+    optional = ("task_args", "protocol", "roles", "shard", "subset", "repeats")
     asked |= {name: recipe[name] for name in optional if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
-    return replace(answered, repeats=repeats), {
-        **settings,
-        "data": {task.name: data.identity},
-    }
+    return answered, {**settings, "data": {task.name: data.identity}}
 
 
 def _check_same_items(folder: Path, recipe: Json, arguments: argparse.Namespace) -> None:

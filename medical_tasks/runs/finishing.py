@@ -133,6 +133,8 @@ def _add_asking(entry: TaskEntry, task: AnsweredTask) -> None:
     entry["cut_at_length"] = sum(len(each.cut) for each in (task, *task.repeats))
     if task.usage:
         entry["usage"] = task.usage
+    if task.role_usage:
+        entry["roles"] = dict(task.role_usage)
     if "truncation" in task.recipe:
         entry["shortened"] = len(task.recipe["truncation"]["words_left_out"])
 

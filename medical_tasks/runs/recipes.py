@@ -100,7 +100,7 @@ _SETTINGS_TOLD: Final = ("output_claims", "style")
 
 
 _COMPARED: Final = (
-    "protocol", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
+    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
 )  # fmt: skip
 """Parts of a recipe of which a reader is told that they differ."""
 
