@@ -105,7 +105,10 @@ class MetricSpec:
         kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (score interval), or `ratio`: pooled, the sum of
             all items' numerators over the sum of their denominators (`ItemScore.weights`; score interval), or `average`:
             the mean of those of other metrics' totals (`of`) that are reported; items have no value of it.
-        limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
+        limits: smallest and largest value an item can have, for the bounds; infinite when there is none.
+        total: between which the figure of all items is cut, with the ends of its interval and its
+            bounds; None where it is not. HealthBench's mean of points, of which an item may have
+            less than none, is cut to (0, 1). Comparisons are of the means before they are cut.
         unit: "" for a share, which tables show in percent; else `number` for a count, `per answer` for a count per answer,
             `cosine`, or `score` for any other scale.
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
@@ -124,6 +127,7 @@ class MetricSpec:
     description: str  # one line, shown in cards and the manifest
     higher_is_better: bool = True  # direction, for leaderboards
     limits: tuple[float, float] = (0.0, 1.0)
+    total: tuple[float, float] | None = None
     unit: str = ""
     judged: bool = True  # whether it depends on a judge, in a task that has one
     needs: str = ""
@@ -333,6 +337,11 @@ class Counts:
     told: bool = True
 
     @property
+    def is_share(self) -> bool:
+        """Whether the value is a share of `of`."""
+        return self.how in ("share", "points")
+
+    @property
     def known(self) -> int:
         """Known verdicts."""
         return sum(one.known for one in self.verdicts)
@@ -363,7 +372,7 @@ class Counts:
             one.weight * one.hits + max(one.weight, 0.0) * (one.missing + one.more)
             for one in self.verdicts
         )
-        if self.how in ("share", "points"):
+        if self.is_share:
             return (low / self.of, high / self.of) if self.of else (math.nan, math.nan)
         return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
 
