@@ -781,6 +781,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     mixed_rows: ClassVar[bool] = False  # whether a task leaves out rows of its dataset (`keeps`)
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     asked_otherwise: ClassVar[frozenset[str]] = frozenset()
+    prompt_sets: ClassVar[tuple[str, ...]] = ("own", "official")  # what `--prompts` takes
     position: ClassVar[int] = 1000  # where lists have it: the project's own come first
     gap_group: ClassVar[str] = (
         ""  # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)

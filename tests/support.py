@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from medical_tasks.catalog import own_benchmarks
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Length, Model, OnResult, Request
@@ -19,6 +20,7 @@ from medical_tasks.spec import (
     Answer,
     Asking,
     Benchmark,
+    DatasetSpec,
     Item,
     ItemScore,
     MetricSpec,
@@ -91,6 +93,20 @@ class NoBenchmark(Benchmark):
 
 
 NO_BENCHMARK = NoBenchmark()
+
+
+def own_tasks() -> dict[str, TaskSpec]:
+    """The tasks of the project's own benchmarks, whatever else is installed."""
+    found = {task.name: task for benchmark in own_benchmarks() for task in benchmark.tasks}
+    assert found
+    return found
+
+
+def own_datasets() -> dict[str, DatasetSpec]:
+    """Their datasets."""
+    found = {spec.name: spec for benchmark in own_benchmarks() for spec in benchmark.datasets}
+    assert found
+    return found
 
 
 def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:

@@ -153,6 +153,7 @@ def prompt_set(
     exemplars: Sequence[Mapping[str, Any]] = (),
 ) -> PromptSet:
     """Loads a task's prompts for a configuration, with what the task takes beside their name."""
+    check_prompt_set(task, name)
     asking = Asking(
         prompts=name,
         upstream=upstream,
@@ -439,8 +440,9 @@ def check_lengths(task: TaskSpec, items: Sequence[Item], responses: Sequence[str
 
 def check_prompt_set(task: TaskSpec, name: str, *, what: str = "prompt set") -> None:
     """Refuses a set of prompts that there is not."""
-    if name not in ("own", "official"):
-        raise UsageError(f"unknown {what} {name!r} for {task.name}. Sets: own, official.")
+    sets = task.benchmark.prompt_sets
+    if name not in sets:
+        raise UsageError(f"unknown {what} {name!r} for {task.name}. Sets: {', '.join(sets)}.")
 
 
 def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:

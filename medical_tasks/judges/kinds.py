@@ -55,7 +55,7 @@ KINDS: Final = (
         summary=(
             "lexical: word overlap; offline, needs nothing, its numbers are NOT COMPARABLE with anybody's"
         ),
-        open=_open_lexical,
+        opener=_open_lexical,
         alone=True,
     ),
     JudgeKind(
@@ -63,12 +63,12 @@ KINDS: Final = (
         summary=(
             "nli/PATH_OR_REPO: a local entailment model, T5 in the TRUE form or sequence classification"
         ),
-        open=_open_nli,
+        opener=_open_nli,
     ),
     JudgeKind(
         name="openai-api",
         summary="openai-api/HOST_ALIAS/MODEL: any OpenAI-compatible server or API",
-        open=_open_chat,
+        opener=_open_chat,
         samples=True,
     ),
     JudgeKind(
@@ -76,7 +76,7 @@ KINDS: Final = (
         summary=(
             "vllm-server/NAME: a vLLM server started and stopped for the run, or with base_url one that runs"
         ),
-        open=_open_chat,
+        opener=_open_chat,
         samples=True,
     ),
     JudgeKind(
@@ -84,13 +84,13 @@ KINDS: Final = (
         summary=(
             "transformers-server/PATH: a `transformers serve` started and stopped for the run"
         ),
-        open=_open_chat,
+        opener=_open_chat,
         samples=True,
     ),
     JudgeKind(
         name="hf",
         summary="hf/PATH_OR_REPO: a local chat model through lighteval's transformers backend",
-        open=_open_local,
+        opener=_open_local,
         samples=True,
     ),
     JudgeKind(
@@ -98,18 +98,18 @@ KINDS: Final = (
         summary=(
             "vllm/PATH_OR_REPO: a local chat model through lighteval's vLLM backend (second environment)"
         ),
-        open=_open_local,
+        opener=_open_local,
         samples=True,
     ),
     JudgeKind(
         name="inspect",
         summary="inspect/PROVIDER/MODEL: any model provider of inspect_ai",
-        open=_open_inspect,
+        opener=_open_inspect,
         samples=True,
     ),
     JudgeKind(
         name="recorded",
         summary="recorded/FILE: verdicts that are in a file already",
-        open=_refuse_recorded,
+        opener=_refuse_recorded,
     ),
 )

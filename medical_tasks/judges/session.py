@@ -131,7 +131,7 @@ def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir
         raise UsageError(f"unknown judge {name!r}. A judge is one of:\n{kinds}")
     if votes > 1 and kind.samples:
         options = {"temperature": "1", **options}
-    return kind.open(name, options, log_dir)
+    return kind.opener(name, options, log_dir)
 
 
 VERDICT = "verdict"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_value
@@ -173,6 +174,7 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
 
 
 def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:
+    check_prompt_set(task, request.prompts)
     return task.benchmark.load_judge_prompts(task, request.prompts, request.options.upstream)
 
 

@@ -58,7 +58,7 @@ def test_what_the_arguments_become() -> None:
         for name in _read(["accelerate", "m", "medical"]).arguments[2].split(",")
     ]
     assert named[:2] == ["medical:medcalc", "medical:medcalc_direct"]
-    assert len(named) > 20
+    assert named[2:]
     assert set(named) <= {config.name for config in TASKS_TABLE}
     for mistaken, message in CASES["test_mistakes_by_message"]:
         with pytest.raises(UsageError, match=message):

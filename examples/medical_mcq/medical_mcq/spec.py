@@ -32,6 +32,7 @@ class MedicalMCQ(Benchmark):
     title = "Medical MCQ"
     paper = DATASET.paper
     datasets = (DATASET,)
+    prompt_sets = ("own",)
 
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
@@ -50,7 +51,7 @@ class MedicalMCQ(Benchmark):
         """See `prompts`."""
         from medical_mcq.prompts import load_prompts
 
-        return load_prompts(asking.prompts)
+        return load_prompts()
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """The letter, as asked for."""
