@@ -24,8 +24,8 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     Document,
     FullCase,
     Sentence,
-    release_texts,
 )
+from medical_tasks.construct.archehr.release_files import release_texts
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 

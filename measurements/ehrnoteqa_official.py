@@ -12,7 +12,6 @@ answers (blank, long, several lines, planted verdicts), as the judge with its tw
 
 from __future__ import annotations
 
-import argparse
 import csv
 import hashlib
 import json
@@ -27,6 +26,7 @@ from measurements.recorded_requests import (
     commit_of,
     compare,
     first,
+    official_options,
     parameters,
     recording,
     results_of,
@@ -131,14 +131,8 @@ def accuracy(rows: Sequence[dict[str, str]], level: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("checkout", type=Path)
-    parser.add_argument("--python", type=Path, required=True)
-    parser.add_argument("--questions", type=int, default=40)
-    options = parser.parse_args()
-    checkout = options.checkout.resolve()
+    options = official_options(__doc__, questions=40)
+    checkout = options.checkout
     print(f"EHRNoteQA at {commit_of(checkout)}, {options.questions} questions")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -146,7 +140,7 @@ def main() -> None:
             place / "source", seed=1, questions=options.questions, scale=0.05, sums=False
         )
         untidy_choices(source / QUESTIONS_FILE)
-        theirs, rows = authors_requests(checkout, options.python.absolute(), source, place)
+        theirs, rows = authors_requests(checkout, options.python, source, place)
         data = place / "data"
         run_ours(
             "build",

@@ -11,7 +11,6 @@ Compared are the requests and the four figures. A second scoring has reasoning b
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import math
@@ -26,6 +25,7 @@ from measurements.recorded_requests import (
     commit_of,
     compare,
     first,
+    official_options,
     parameters,
     recording,
     results_of,
@@ -155,14 +155,8 @@ def differing(theirs: Mapping[str, float], ours: Mapping[str, Any]) -> list[str]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("checkout", type=Path)
-    parser.add_argument("--python", type=Path, required=True)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    checkout = options.checkout.resolve()
+    options = official_options(__doc__, rounds=3)
+    checkout = options.checkout
     print(f"K-QA at {commit_of(checkout)}")
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
@@ -172,7 +166,7 @@ def main() -> None:
         files = {"the authors' examples": example_answers(checkout)}
         for seed in range(options.rounds):
             files[f"round {seed}"] = untidy_answers(checkout, random.Random(seed))
-        about = {"checkout": checkout, "python": options.python.absolute(), "data": data}
+        about = {"checkout": checkout, "python": options.python, "data": data}
         same = [
             compare_file(answers, what, seed, place=Path(folder) / str(seed), **about)
             for seed, (what, answers) in enumerate(files.items())

@@ -40,7 +40,8 @@ from medical_tasks.leaderboard.submission_package.contents import (
     content_sha256,
     file_facts,
 )
-from medical_tasks.leaderboard.submission_package.package_file import read_package, zip_bytes
+from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 
 __all__ = ["Guard", "hostile_packages", "members_of", "rehashed", "try_package"]
 

@@ -7,6 +7,7 @@ texts; what else is in a body (model, temperature, limits) is listed by `paramet
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -64,6 +65,18 @@ class Compared:
             for request in requests[:SHOWN]:
                 told += f"\n  {side} alone, the end: {request[-300:]!r}"
         return told
+
+
+def official_options(description: str | None, **numbers: int) -> argparse.Namespace:
+    """Reads the command line of a comparison: CHECKOUT --python PYTHON, and numbers with defaults."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("checkout", type=lambda path: Path(path).resolve())
+    parser.add_argument("--python", type=lambda path: Path(path).absolute(), required=True)
+    for name, usual in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=usual)
+    return parser.parse_args()
 
 
 def content(call: Call) -> bytes:

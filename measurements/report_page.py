@@ -17,9 +17,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.report.html_parts import Cell, Column, Markup, document, html_table, markup
-from medical_tasks.report.page import metric_cells, render_page
+from medical_tasks.report.html_parts import Markup, document, html_table, markup
+from medical_tasks.report.page import render_page
 from medical_tasks.report.plots import axis_ticks
+from medical_tasks.report.table import Column, Row, Table
+from medical_tasks.report.tables import metric_cells
 from tests.report.page_samples import calculation, metric, sample_report
 
 TYPED = """async ([field, text]) => {
@@ -39,21 +41,22 @@ def large_table(rows: int) -> str:
     columns = [
         Column(name="model", label="Model", header=True),
         Column(name="value", label="Value", kind="number"),
-        Column(name="plot", label="Interval", kind="plot", axis=axis_ticks()),
+        Column(name="plot", label="Interval", kind="plot", axis=axis_ticks),
         Column(name="interval", label="95 % interval", kind="range"),
         Column(name="n", label="n", kind="number"),
         Column(name="group", label="Group", facet=True),
     ]
-    made = [
-        [
-            Cell(f"model-{place:04d}"),
-            *metric_cells(metric(place % 97 / 97, 500)),
-            Cell(f"group {place % 7}"),
-        ]
-        for place in range(rows)
-    ]
-    table = html_table(columns, made, id="large", caption="Entries", filter_label="Filter")
-    body = markup(Markup("<main><h1>Entries</h1>"), table, "</main>")
+    table = Table(
+        id="large",
+        columns=columns,
+        rows=[
+            Row([f"model-{n:04d}", *metric_cells(metric(n % 97 / 97, 500)), f"group {n % 7}"])
+            for n in range(rows)
+        ],
+        caption="Entries",
+        filter_label="Filter",
+    )
+    body = markup(Markup("<main><h1>Entries</h1>"), html_table(table), "</main>")
     return document("Entries", body)
 
 

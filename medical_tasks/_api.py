@@ -347,9 +347,25 @@ def report(
 
 def reported(arguments: argparse.Namespace) -> dict[str, Path]:
     """Does what `report` is asked for: the files by format."""
-    from medical_tasks.report.collect import report_as_asked
+    from medical_tasks.report.collect import write_reports
+    from medical_tasks.report.page_data import MAX_TEXT_BYTES
+    from medical_tasks.report.texts import TextPlaces
 
-    return report_as_asked(arguments)
+    limit = arguments.max_text_bytes
+    return write_reports(
+        arguments.runs,
+        TextPlaces(
+            data=arguments.data,
+            source=arguments.source,
+            responses=arguments.responses,
+            upstream=arguments.upstream,
+            items=not arguments.no_items,
+        ),
+        out=arguments.out,
+        form=arguments.format,
+        title=arguments.title,
+        max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
+    )
 
 
 def export(
@@ -362,9 +378,23 @@ def export(
 
 def exported(arguments: argparse.Namespace) -> Exported:
     """Does what `export` is asked for."""
-    from medical_tasks.leaderboard.export import export_as_asked
+    from medical_tasks.leaderboard.export import export_run
+    from medical_tasks.report.texts import TextPlaces
 
-    return export_as_asked(arguments)
+    places = TextPlaces(
+        data=arguments.data,
+        source=arguments.source,
+        responses=arguments.responses,
+        upstream=arguments.upstream,
+    )
+    return export_run(
+        arguments.run,
+        arguments.to,
+        arguments.out,
+        places=places,
+        model_name=arguments.model_name,
+        force=arguments.force,
+    )
 
 
 def build(
@@ -452,11 +482,13 @@ def verify(package: str | os.PathLike[str], **options: Any) -> Verification:
 
 def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
     """Does what `verify` is asked for: the name of the package's model, and what was found."""
-    from medical_tasks.leaderboard.submission_package.package_file import read_package
-    from medical_tasks.leaderboard.submission_package.verifying import verify_as_asked
+    from medical_tasks.leaderboard.commands.verify import verification
+    from medical_tasks.leaderboard.submission_package.reading import read_package
+    from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
 
     package = read_package(arguments.package)
-    return package.manifest.submitter.model, verify_as_asked(package, arguments)
+    options, attestation = verification(arguments)
+    return package.manifest.submitter.model, verify_guarded(package, options, attestation)
 
 
 @contextlib.contextmanager

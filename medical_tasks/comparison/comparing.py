@@ -75,7 +75,8 @@ def compare_pairs(
 ) -> list[Pair]:
     """Compares each of two or more runs with the first, or each with each (`all_pairs`).
 
-    `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and pairs.
+    `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over groups and
+    pairs.
 
     Raises:
         UsageError: there are fewer than two runs, or no task of any pair can be compared.
@@ -439,7 +440,10 @@ class _Both:
 
 
 def _unclear_reach(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
-    """Between which values unclear answers leave the difference of a metric; "" for nobody knows."""
+    """Between which values unclear answers leave the difference of a metric.
+
+    "" for nobody knows.
+    """
     if not metric.read or metric.kind == "ratio" or not pairs:
         return ""
     first, second = (
@@ -460,46 +464,52 @@ def compare_as_asked(arguments: argparse.Namespace) -> tuple[JsonDict, str]:
             f"compare takes two or more runs, got only {', '.join(map(str, folders))}. Give the "
             "folder of another run too."
         )
-    known = tasks()
+    registered = tasks()
     runs = [read_compared(folder) for folder in folders]
     selection = Selection(
         tasks=_unique(task.name for text in arguments.task for task in parse_task_names(text)),
-        metrics=_metric_names(arguments.metric, known),
+        metrics=_metric_names(arguments.metric, registered),
         by=by,
         margin=arguments.equivalence,
     )
-    _check(selection, [run.results for run in runs], known)
+    _check(selection, [run.results for run in runs], registered)
     names = run_names(runs)
     if arguments.memory_gap:
         if len(runs) > 2 or by != NONE or flips is not None:
             raise UsageError(
                 "--memory-gap takes the published run and the fresh one, without --by and --flips."
             )
-        gaps = memory_gap(runs[0], runs[1], known, selection=selection)
+        gaps = memory_gap(runs[0], runs[1], registered, selection=selection)
         return gaps, _written(out, names, gap_sections(gaps), [])
-    pairs = compare_pairs(runs, known, all_pairs=arguments.all_pairs, selection=selection)
+    pairs = compare_pairs(runs, registered, all_pairs=arguments.all_pairs, selection=selection)
     notes = [*_same_folders(runs), *_costs(runs, pairs)]
-    breakdowns = _breakdowns(known[name] for name in _comparable(pairs))
+    breakdowns = _breakdowns(registered[name] for name in _comparable(pairs))
     if by == NONE and breakdowns:
         notes.append(f"Group by group: --by {' or '.join(breakdowns)}, or --by all.")
     if flips is None:
         notes.append("Which items changed: --flips.")
     else:
-        open_tasks = [
-            name for name, task in known.items() if dataset_spec(task.dataset).access == "open"
-        ]
+        open_tasks = _open_tasks(registered)
         for pair in pairs:
-            add_flips(pair, runs, known, most=flips, metrics=selection.metrics, parsed=open_tasks)
+            add_flips(
+                pair, runs, registered, most=flips, metrics=selection.metrics, parsed=open_tasks
+            )
     return _json(folders, pairs), _written(out, names, sections(pairs), notes)
+
+
+def _open_tasks(registered: Mapping[str, TaskSpec]) -> list[str]:
+    """The tasks whose answers may be shown."""
+    tasks = registered.values()
+    return [task.name for task in tasks if dataset_spec(task.dataset).access == "open"]
 
 
 def _unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _metric_names(texts: Sequence[str], known: Mapping[str, TaskSpec]) -> list[str]:
+def _metric_names(texts: Sequence[str], registered: Mapping[str, TaskSpec]) -> list[str]:
     """The metrics that are asked for, several in a text with commas between."""
-    declared = {metric.name for task in known.values() for metric in task.metrics}
+    declared = {metric.name for task in registered.values() for metric in task.metrics}
     words = [word.strip() for text in texts for word in text.split(",")]
     return _unique(raw_name(word, declared) for word in words if word)
 
@@ -525,30 +535,32 @@ def _json(folders: Sequence[Path], pairs: Sequence[Pair]) -> JsonDict:
     }
 
 
-def _check(selection: Selection, results: Sequence[Results], known: Mapping[str, TaskSpec]) -> None:
+def _check(
+    selection: Selection, results: Sequence[Results], registered: Mapping[str, TaskSpec]
+) -> None:
     """Refuses names that none of the runs has."""
     names = _unique(name for each in results for name in each["tasks"])
-    for name in selection.tasks:
-        if name not in names:
-            raise UsageError(
-                f"--task {name}: no run has it. Tasks of the runs: {', '.join(names)}."
-            )
-    specs = [known[name] for name in selection.tasks or names if name in known]
+    _check_names("--task", selection.tasks, names, "no run has it. Tasks of the runs")
+    specs = [registered[name] for name in selection.tasks or names if name in registered]
     if not specs:
         return
     every = [metric for spec in specs for metric in spec.metrics]
-    metrics = dict.fromkeys(metric.whole or metric.name for metric in every)
-    for name in selection.metrics:
-        if name not in metrics and all(name != metric.name for metric in every):
-            raise UsageError(
-                f"--metric {name}: no task of the runs has it. Metrics: {', '.join(metrics)}."
-            )
+    whole = _unique(metric.whole or metric.name for metric in every)
+    parts = {metric.name for metric in every}
+    metrics = [name for name in selection.metrics if name not in parts]
+    _check_names("--metric", metrics, whole, "no task of the runs has it. Metrics")
     breakdowns = _breakdowns(specs)
     if selection.by not in (NONE, ALL, *breakdowns):
-        there = ", ".join(breakdowns) if breakdowns else "the tasks of the runs have none"
+        there = ", ".join(breakdowns) or "the tasks of the runs have none"
         raise UsageError(
             f"--by {selection.by}: no such breakdown ({there}). Give one of these, all, or none."
         )
+
+
+def _check_names(option: str, names: Sequence[str], allowed: Sequence[str], problem: str) -> None:
+    for name in names:
+        if name not in allowed:
+            raise UsageError(f"{option} {name}: {problem}: {', '.join(allowed)}.")
 
 
 def _breakdowns(specs: Iterable[TaskSpec]) -> list[str]:
@@ -565,8 +577,8 @@ def _comparable(pairs: Sequence[Pair]) -> list[str]:
 def _same_folders(runs: Sequence[Compared]) -> Iterator[str]:
     """Says which runs were given twice."""
     letters: dict[Path, str] = {}
-    for place, run in enumerate(runs):
-        own = letter(place)
+    for index, run in enumerate(runs):
+        own = letter(index)
         first = letters.setdefault(Path(run.label).expanduser().resolve(), own)
         if first != own:
             yield f"note: {first} and {own} are the same folder: a run does not differ from itself."

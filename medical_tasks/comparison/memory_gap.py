@@ -1,9 +1,11 @@
-"""How much better a model answers published questions than fresh ones of the same kind: `compare --memory-gap`.
+"""`compare --memory-gap`: how much better published questions are answered than fresh ones.
 
-Items pair by a group that the benchmark names (MedCalc-Bench: the calculator). The gap is the mean over the groups of both runs of
-the difference of their means, published minus fresh; every group weighs the same, however many items it has. Its interval is
-Student's t over the groups, whose spread has the sampling error of both runs in it; the covariance of groups that are asked about
-one note (the cluster) is added. Where all groups differ alike, what `bootstrap` says of data without variation holds.
+Items pair by a group that the benchmark names (MedCalc-Bench: the calculator). The gap is the mean
+over the groups of both runs of the difference of their means, published minus fresh; every group
+weighs the same, however many items it has. Its interval is Student's t over the groups, whose
+spread has the sampling error of both runs in it; the covariance of groups that are asked about one
+note (the cluster) is added. Where all groups differ alike, what `bootstrap` says of data without
+variation holds.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ WIDEST: Final = 0.05
 _TAIL: Final = 0.025
 _SAME: Final = ("model", "prompts", "protocol", "generation", "scoring", "judge", "metrics")
 _NOTE: Final = (
-    "Fresh questions may also be easier or harder to read than published ones: hold the gap against that of a model that "
-    "cannot have read the published ones."
+    "Fresh questions may also be easier or harder to read than published ones: hold the gap "
+    "against that of a model that cannot have read the published ones."
 )
 
 
@@ -47,16 +49,19 @@ class Sample:
 
 
 def gap_of(published: Sample, fresh: Sample) -> JsonDict:
-    """The gap of two samples of values in 0 to 1 with its 95 % interval, over the groups of both, one or more."""
+    """The gap of two samples of values in 0 to 1 with its 95 % interval.
+
+    It is over the groups of both, one or more.
+    """
     shared = sorted({*published.groups} & {*fresh.groups})
     k, fewest = len(shared), math.inf
     means, counts = [], []
     within = covariance = 0.0
     for sample in (published, fresh):
-        kept = [place for place, group in enumerate(sample.groups) if group in shared]
-        codes = np.array([shared.index(sample.groups[place]) for place in kept], dtype=np.intp)
-        values = np.array([sample.values[place] for place in kept], dtype=np.float64)
-        clusters = [sample.clusters[place] for place in kept]
+        kept = [index for index, group in enumerate(sample.groups) if group in shared]
+        codes = np.array([shared.index(sample.groups[index]) for index in kept], dtype=np.intp)
+        values = np.array([sample.values[index] for index in kept], dtype=np.float64)
+        clusters = [sample.clusters[index] for index in kept]
         n = np.bincount(codes, minlength=k)
         mean = np.bincount(codes, weights=values, minlength=k) / n
         parts = (values - mean[codes]) / (k * n[codes])
@@ -67,11 +72,11 @@ def gap_of(published: Sample, fresh: Sample) -> JsonDict:
         )
         of_note: dict[str, float] = defaultdict(float)
         of_both: dict[tuple[str, int], float] = defaultdict(float)
-        for cluster, code, part in zip(clusters, codes.tolist(), parts.tolist(), strict=True):
-            of_note[cluster] += part
-            of_both[cluster, code] += part
-        covariance += math.fsum(part**2 for part in of_note.values()) - math.fsum(
-            part**2 for part in of_both.values()
+        for cluster, code, deviation in zip(clusters, codes.tolist(), parts.tolist(), strict=True):
+            of_note[cluster] += deviation
+            of_both[cluster, code] += deviation
+        covariance += math.fsum(deviation**2 for deviation in of_note.values()) - math.fsum(
+            deviation**2 for deviation in of_both.values()
         )
         fewest = min(fewest, len(of_note))
         means.append(mean)
@@ -107,8 +112,11 @@ def gap_of(published: Sample, fresh: Sample) -> JsonDict:
 def memory_gap(
     published: Compared, fresh: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection
 ) -> JsonDict:
-    """The gap of each task of both runs, by metric; a `UsageError` where a task cannot be compared so."""
-    found: JsonDict = {}
+    """The gap of each task of both runs, by metric.
+
+    A `UsageError` where a task cannot be compared so.
+    """
+    gaps: JsonDict = {}
     rows = rows_by_task(published), rows_by_task(fresh)
     names = [
         name
@@ -118,7 +126,8 @@ def memory_gap(
     for name in selection.tasks or names:
         if name not in names:
             raise UsageError(
-                f"--task {name}: only one of the runs has it. Tasks of both: {', '.join(names) or 'none'}."
+                f"--task {name}: only one of the runs has it. Tasks of both: "
+                f"{', '.join(names) or 'none'}."
             )
         task = tasks[name]
         recipes = [mapping(run.results["tasks"][name].get("recipe")) for run in (published, fresh)]
@@ -129,15 +138,15 @@ def memory_gap(
         wanted = [metric for metric in task.metrics if metric.name in selection.metrics] or [
             task.metrics[0]
         ]
-        found[name] = {
+        gaps[name] = {
             metric.name: _entry(task, metric, recipes, [side[name] for side in rows])
             for metric in wanted
         }
-    if not found:
+    if not gaps:
         raise UsageError(
             f"no task in common: {published.label} and {fresh.label}. Give two runs of one task."
         )
-    return found
+    return gaps
 
 
 def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
@@ -163,10 +172,10 @@ def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
             deciding_generation(each) if key == "generation" else each.get(key) for each in recipes
         ]
         if parts[0] != parts[1] and not (key == "model" and files):
-            told = (
+            difference = (
                 differing(*map(mapping, parts)) if all(parts) else " and ".join(map(short, parts))
             )
-            return f"their {key} differs ({told}). Run one model in one way on both."
+            return f"their {key} differs ({difference}). Run one model in one way on both."
     return ""
 
 
@@ -178,7 +187,8 @@ def _entry(
 ) -> JsonDict:
     if metric.kind not in ("proportion", "mean") or metric.limits != (0.0, 1.0):
         raise UsageError(
-            f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and its like."
+            f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and "
+            "its like."
         )
     group = task.benchmark.gap_group
     notes: list[str] = []
@@ -249,10 +259,10 @@ def _verdict(entry: Json, group: str) -> str:
     return f"too small to tell: at least {entry['needed']:,} items a side are needed for ±{100 * WIDEST:g} points"
 
 
-def gap_sections(found: Json) -> list[Section]:
+def gap_sections(gaps: Json) -> list[Section]:
     """The table of `memory_gap`, in percent and points."""
     rows, notes = [], []
-    for task, metrics in found.items():
+    for task, metrics in gaps.items():
         for metric, entry in metrics.items():
             span = f"{percent(entry['ci_low'])} to {percent(entry['ci_high'])}"
             shown = (f"{percent(entry[name])} %" for name in ("published", "fresh"))
@@ -268,7 +278,9 @@ def gap_sections(found: Json) -> list[Section]:
                     *sizes,
                 )
             )
-            notes += [f"{task}, {metric}: {said}." for said in (entry["verdict"], *entry["notes"])]
+            notes += [
+                f"{task}, {metric}: {sentence}." for sentence in (entry["verdict"], *entry["notes"])
+            ]
     header = (
         "task",
         "metric",

@@ -1,6 +1,7 @@
-"""The statistics of two runs on the same items: values, difference, interval, test, and items that changed.
+"""The statistics of two runs on the same items: difference, interval, test, changed items.
 
-Each metric becomes a numerator and a denominator per item, so that proportions, ratios and averages are resampled alike.
+Each metric becomes a numerator and a denominator per item, so that proportions, ratios and averages
+are resampled alike.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class Difference(TypedDict, total=False):
         n_clusters: how many of them are independent.
         test: the test to read.
         p: its p value; `p_value` is that of the interval, `p_holm` adjusted over `tests` tests.
-        minimum_detectable_difference: the smallest true one that so many items find in 4 of 5 cases.
+        minimum_detectable_difference: the smallest true one that so many items find in 4 of 5
+            cases.
         flips: how many items improved, worsened and stayed the same.
         items: which ones, where that is asked for.
         equivalence: the p values of a difference within a margin, and beyond it.
@@ -111,6 +113,42 @@ class ComparedTask(TypedDict):
     breakdown: Breakdowns
     paper: list[Json]
     refused: list[str]
+
+
+Rows = Sequence[Row]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Columns:
+    """A metric of two runs on the same items, in the same order.
+
+    Attributes:
+        shares: of each component in it; one of 1 for a metric that is no average.
+        first: a numerator and a denominator in turns for each component; `nan` where undecided.
+        values: both runs' values on each item; None for an average.
+        clusters: of each item; None where each stands alone.
+        missing: metrics of an average that are not reported.
+    """
+
+    metric: MetricSpec
+    shares: tuple[float, ...]
+    first: tuple[Floats, ...]
+    second: tuple[Floats, ...]
+    values: tuple[Floats, ...] | None
+    clusters: Sequence[Any] | None
+    missing: tuple[str, ...] = ()
+
+    def part(self, chosen: npt.NDArray[np.intp]) -> Columns:
+        """The same of some of the items."""
+        return replace(
+            self,
+            first=tuple(column[chosen] for column in self.first),
+            second=tuple(column[chosen] for column in self.second),
+            values=None
+            if self.values is None
+            else (self.values[0][chosen], self.values[1][chosen]),
+            clusters=None if self.clusters is None else [self.clusters[index] for index in chosen],
+        )
 
 
 class Compare(Protocol):
@@ -178,7 +216,7 @@ def _mark_group(entry: Difference, *, few: bool) -> None:
 
 
 def with_judge_error(entry: Difference, facts: Sequence[Json]) -> None:
-    """Widens the comparison of two corrected metrics by the error of the labels, which both runs share."""
+    """Widens the comparison of corrected metrics by the labels' error, which both runs share."""
     first, second = (
         {name: np.array(each[name]) for name in ("weights", "slope")} for each in facts
     )
@@ -207,7 +245,10 @@ def with_judge_error(entry: Difference, facts: Sequence[Json]) -> None:
 
 
 def _widened(first: Json, second: Json) -> tuple[float, float]:
-    """How far the judge's drift widens a difference: as far as the answers of both runs lie apart."""
+    """How far the judge's drift widens a difference.
+
+    As far as the answers of both runs lie apart.
+    """
     none = {"distance": 0.0, "drift": (0.0, 0.0)}
     reaches = [
         widening(b["distance"] - a["distance"], [*a["drift"], *b["drift"]])
@@ -219,7 +260,7 @@ def _widened(first: Json, second: Json) -> tuple[float, float]:
 
 
 def adjust(entries: Sequence[Difference]) -> None:
-    """Adds to a family of entries their p values adjusted by Holm (`p_holm`), and how many there are (`tests`)."""
+    """Adds to a family its p values adjusted by Holm (`p_holm`), and their number (`tests`)."""
     adjusted = paired.holm([math.nan if entry["p"] is None else entry["p"] for entry in entries])
     tests = sum(entry["p"] is not None for entry in entries)
     for entry, value in zip(entries, adjusted, strict=True):
@@ -227,11 +268,11 @@ def adjust(entries: Sequence[Difference]) -> None:
 
 
 def _bootstrap(columns: Columns, limits: tuple[float, float] | None, resamples: int) -> Comparison:
-    given: JsonDict = {"clusters": columns.clusters, "limits": limits, "resamples": resamples}
+    settings: JsonDict = {"clusters": columns.clusters, "limits": limits, "resamples": resamples}
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
-        return paired.paired_bootstrap(*columns.values, **given)
+        return paired.paired_bootstrap(*columns.values, **settings)
     return paired.paired_bootstrap_statistic(
-        columns.first, columns.second, average_of(columns.shares), **given
+        columns.first, columns.second, average_of(columns.shares), **settings
     )
 
 
@@ -239,14 +280,17 @@ def detectable(columns: Columns) -> float | None:
     """The smallest true difference of two runs that so many items detect."""
     limits = columns.metric.limits if all(map(math.isfinite, columns.metric.limits)) else None
     a, b, ends = _sides(columns, limits)
-    found = paired.minimum_detectable_difference(a, b, clusters=columns.clusters, limits=ends)
-    return None if math.isnan(found) else found
+    smallest = paired.minimum_detectable_difference(a, b, clusters=columns.clusters, limits=ends)
+    return None if math.isnan(smallest) else smallest
 
 
 def _sides(
     columns: Columns, limits: tuple[float, float] | None
 ) -> tuple[Floats, Floats, tuple[float, float] | None]:
-    """Both runs' values by item, and their limits; a statistic of sums is taken as the mean of what each item adds to it."""
+    """Both runs' values by item, and their limits.
+
+    A statistic of sums is taken as the mean of what each item adds to it.
+    """
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return columns.values[0], columns.values[1], limits
     counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
@@ -258,7 +302,10 @@ def _sides(
 
 
 def _flips(columns: Columns) -> dict[str, int] | None:
-    """How many items are better in the second run, worse, and the same; None where items have no values of their own."""
+    """How many items are better in the second run, worse, and the same.
+
+    None where items have no values of their own.
+    """
     if columns.values is None:
         return None
     change = columns.values[1] - columns.values[0]
@@ -267,45 +314,17 @@ def _flips(columns: Columns) -> dict[str, int] | None:
     return {"improved": improved, "worsened": worsened, "same": len(change) - improved - worsened}
 
 
-def _few_said(made: Comparison) -> str:
-    if not made.n:
+def _few_said(comparison: Comparison) -> str:
+    if not comparison.n:
         return "no item has a value in both runs, so that nothing can be said"
-    pairs = f"{made.n} pair" + ("" if made.n == 1 else "s")
-    if made.n_clusters < made.n:
-        pairs += f" in {made.n_clusters} independent group" + ("" if made.n_clusters == 1 else "s")
-    if made.n_clusters == 1:
+    pairs = f"{comparison.n} pair" + ("" if comparison.n == 1 else "s")
+    if comparison.n_clusters < comparison.n:
+        pairs += f" in {comparison.n_clusters} independent group" + (
+            "" if comparison.n_clusters == 1 else "s"
+        )
+    if comparison.n_clusters == 1:
         return f"only {pairs}: nothing tells how much it would vary, so that the interval is all that is possible"
     return f"only {pairs}, fewer than {FEWEST}: the interval is rough, at worst all that is possible; conclude nothing from it"
-
-
-Rows = Sequence[Row]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Columns:
-    """A metric of two runs on the same items, in the same order."""
-
-    metric: MetricSpec
-    shares: tuple[float, ...]  # of each component in it; one of 1 for a metric that is no average
-    first: tuple[
-        Floats, ...
-    ]  # a numerator and a denominator in turns for each component; `nan` where undecided
-    second: tuple[Floats, ...]
-    values: tuple[Floats, ...] | None  # both runs' values on each item; None for an average
-    clusters: Sequence[Any] | None  # of each item; None where each stands alone
-    missing: tuple[str, ...] = ()  # metrics of an average that are not reported
-
-    def part(self, chosen: npt.NDArray[np.intp]) -> Columns:
-        """The same of some of the items."""
-        return replace(
-            self,
-            first=tuple(column[chosen] for column in self.first),
-            second=tuple(column[chosen] for column in self.second),
-            values=None
-            if self.values is None
-            else (self.values[0][chosen], self.values[1][chosen]),
-            clusters=None if self.clusters is None else [self.clusters[place] for place in chosen],
-        )
 
 
 def columns_of(
@@ -352,7 +371,10 @@ def item_value(metric: MetricSpec, row: Row) -> float:
 
 
 def is_counted(metric: MetricSpec, row: Row) -> bool:
-    """Whether the item goes into the metric. One with nothing to count adds nothing to its run's sums, and is decided."""
+    """Whether the item goes into the metric.
+
+    One with nothing to count adds nothing to its run's sums, and is decided.
+    """
     if metric.kind == "ratio":
         return row.get(weight_column(metric.name)) is not None
     value = row.get(metric.name)
@@ -384,37 +406,41 @@ def compare_breakdowns(
     task: TaskSpec,
     columns: Mapping[str, Columns],
     rows: Rows,
-    known: Mapping[str, Iterable[str]],
+    named: Mapping[str, Iterable[str]],
     *,
     names: Sequence[str],
     compare: Compare = compare_columns,
 ) -> Breakdowns:
-    """Compares every metric within every group, and adjusts its p value over the breakdown's groups.
+    """Compares every metric within every group; p values are adjusted over the groups.
 
-    `known` has the groups of each breakdown, since a row joins its by blanks; returns breakdown to group to metric to entry.
+    `named` has the groups of each breakdown, since a row joins its by blanks; returns breakdown to
+    group to metric to entry.
     """
-    found: Breakdowns = {}
+    breakdowns: Breakdowns = {}
     for by in names:
         groups: dict[str, Differences] = {}
         for metric in task.metrics:
             if metric.part and metric.part[0] == by and metric.name in columns:
-                made = compare(columns[metric.name], resamples=GROUP_RESAMPLES, whole=False)
-                groups.setdefault(metric.part[1], {})[metric.whole] = made
+                difference = compare(columns[metric.name], resamples=GROUP_RESAMPLES, whole=False)
+                groups.setdefault(metric.part[1], {})[metric.whole] = difference
         if by in task.groups:
-            for group, members in sorted(_members(rows, by, known.get(by, ())).items()):
+            for group, members in sorted(_members(rows, by, named.get(by, ())).items()):
                 groups[group] = {
                     name: compare(each.part(members), resamples=GROUP_RESAMPLES, whole=False)
                     for name, each in columns.items()
                     if not each.metric.part
                 }
         if any(groups.values()):
-            found[by] = groups
-    adjust_breakdowns([found])
-    return found
+            breakdowns[by] = groups
+    adjust_breakdowns([breakdowns])
+    return breakdowns
 
 
 def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
-    """Adjusts p values by Holm: a family is one metric over all groups of a breakdown, and over all pairs of runs given."""
+    """Adjusts p values by Holm.
+
+    A family is one metric over all groups of a breakdown, and over all pairs of runs given.
+    """
     families: dict[tuple[str, str], list[Difference]] = {}
     for by, groups in chain.from_iterable(breakdowns.items() for breakdowns in several):
         for name, entry in chain.from_iterable(metrics.items() for metrics in groups.values()):
@@ -423,15 +449,15 @@ def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
         adjust(family)
 
 
-def _members(rows: Rows, by: str, known: Iterable[str]) -> dict[str, npt.NDArray[np.intp]]:
+def _members(rows: Rows, by: str, group_names: Iterable[str]) -> dict[str, npt.NDArray[np.intp]]:
     places: dict[str, list[int]] = {}
-    names, read = frozenset(known), {}
-    for place, row in enumerate(rows):
-        told = row.get(f"group_{by}")
-        if not isinstance(told, str) or not told:
+    names, read = frozenset(group_names), {}
+    for index, row in enumerate(rows):
+        text = row.get(f"group_{by}")
+        if not isinstance(text, str) or not text:
             continue
-        if told not in read:
-            read[told] = groups_of(told, names)
-        for group in read[told]:
-            places.setdefault(group, []).append(place)
+        if text not in read:
+            read[text] = groups_of(text, names)
+        for group in read[text]:
+            places.setdefault(group, []).append(index)
     return {group: np.array(members, dtype=np.intp) for group, members in places.items()}

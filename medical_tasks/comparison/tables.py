@@ -1,4 +1,7 @@
-"""What a comparison shows: tables, notes and the items that changed, for the terminal or as Markdown."""
+"""What a comparison shows.
+
+Tables, notes and the items that changed, for the terminal or as Markdown.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.scoring.paired import ALPHA
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-_LONGEST_NAME = 160
+_LONGEST_NAME: Final = 160
+_DIGITS: Final = re.compile(r"(\d+)")
+_NAMED: Final = 3
+_SPECIAL: Final = "\\`*_[]|~$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,15 +55,15 @@ class Section:
 def run_names(runs: Sequence[Compared]) -> list[str]:
     """Names each run by its letter, its folder and its model."""
     named = []
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         models = dict.fromkeys(
             str(mapping(mapping(entry.get("recipe")).get("model")).get("name", ""))
             for entry in run.results["tasks"].values()
         )
-        told = ", ".join(one_line(model, _LONGEST_NAME) for model in models if model)
+        called = ", ".join(one_line(model, _LONGEST_NAME) for model in models if model)
         named.append(
-            f"{letter(place)}: {one_line(run.label, _LONGEST_NAME)}"
-            + (f" ({told})" if told else "")
+            f"{letter(index)}: {one_line(run.label, _LONGEST_NAME)}"
+            + (f" ({called})" if called else "")
         )
     return named
 
@@ -167,7 +173,7 @@ def _breakdown(
 
 
 def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
-    made = []
+    tables = []
     a, b, unit = letter(pair.first), letter(pair.second), entry.get("unit", "")
     for direction in ("improved", "worsened") if "items" in entry else ():
         items, total = entry["items"][direction], (entry["flips"] or {}).get(direction, 0)
@@ -188,12 +194,12 @@ def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
             if len(items) < total
             else f"{total} item{'' if total == 1 else 's'}"
         )
-        made.append(
+        tables.append(
             Section(
                 title=f"{title}: {change_said(entry, direction)}, {shown}", header=header, rows=rows
             )
         )
-    return made
+    return tables
 
 
 def signed(value: float | None, unit: str) -> str:
@@ -208,22 +214,19 @@ def _p_value(value: float | None) -> str:
     return "<1e-6" if value < 1e-6 else f"{value:.3g}"
 
 
-_SPECIAL = "\\`*_[]|~$"
-
-
 def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
     """Sets tables for a terminal, between the runs' names and `more` sentences."""
     lines = [*names, ""]
-    for part in parts:
-        if part.title:
-            lines += ["", part.title]
-        if part.rows:
+    for section in parts:
+        if section.title:
+            lines += ["", section.title]
+        if section.rows:
             lines += [
-                *([""] if part.title else []),
-                *align(part.header, part.rows),
-                *([""] if part.notes else []),
+                *([""] if section.title else []),
+                *align(section.header, section.rows),
+                *([""] if section.notes else []),
             ]
-        lines += part.notes
+        lines += section.notes
     if more and not parts[-1].notes:
         lines.append("")
     return "\n".join([*lines, *more])
@@ -232,18 +235,18 @@ def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] 
 def as_markdown(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
     """Sets tables as Markdown, everything in them escaped."""
     lines = ["# Comparison", "", *(f"- {_escaped(name)}" for name in names), ""]
-    for part in parts:
-        if part.title:
-            lines += [f"## {_escaped(part.title)}", ""]
-        if part.rows:
+    for section in parts:
+        if section.title:
+            lines += [f"## {_escaped(section.title)}", ""]
+        if section.rows:
             lines += [
-                _markdown_row(part.header),
-                "|" + "---|" * len(part.header),
-                *map(_markdown_row, part.rows),
+                _markdown_row(section.header),
+                "|" + "---|" * len(section.header),
+                *map(_markdown_row, section.rows),
                 "",
             ]
-        lines += [f"- {_escaped(note)}" for note in part.notes]
-        lines += [""] if part.notes else []
+        lines += [f"- {_escaped(note)}" for note in section.notes]
+        lines += [""] if section.notes else []
     lines += [f"- {_escaped(note)}" for note in more]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -257,9 +260,6 @@ def _escaped(text: str) -> str:
     return "".join(f"\\{char}" if char in _SPECIAL else char for char in text)
 
 
-_NAMED: Final = 3
-
-
 def headline_notes(pairs: Sequence[Pair]) -> list[str]:
     """Explains the columns, then says what each task's comparison lacks."""
     several = len(pairs) > 1
@@ -271,8 +271,8 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
     ]
     if several:
         notes.append(
-            f"p Holm: adjusted for the {len(pairs)} pairs of one task and metric. Read this one: of "
-            "several tests some look significant by chance."
+            f"p Holm: adjusted for the {len(pairs)} pairs of one task and metric. Read this one: "
+            "of several tests some look significant by chance."
         )
     tasks = [
         (f"{pair.name}: {name}" if several else name, task)
@@ -301,11 +301,13 @@ def _papers(pair: Pair) -> Iterator[str]:
                 yield f"{letter(run)}, {name}: {line}"
 
 
-def _equivalence(made: Json, unit: str) -> str:
-    within, beyond = (made[name] is not None and made[name] < ALPHA for name in ("p", "p_beyond"))
-    said = "equivalent" if within else "not equivalent" if beyond else "equivalence not shown"
-    margin = number(made["margin"], unit) + ("" if unit else " points")
-    return f"{said} within {margin} (p {_p_value(made['p'])}; of a difference beyond it {_p_value(made['p_beyond'])})."
+def _equivalence(tested: Json, unit: str) -> str:
+    within, beyond = (
+        tested[name] is not None and tested[name] < ALPHA for name in ("p", "p_beyond")
+    )
+    verdict = "equivalent" if within else "not equivalent" if beyond else "equivalence not shown"
+    margin = number(tested["margin"], unit) + ("" if unit else " points")
+    return f"{verdict} within {margin} (p {_p_value(tested['p'])}; of a difference beyond it {_p_value(tested['p_beyond'])})."
 
 
 def breakdown_notes(tests: int) -> list[str]:
@@ -318,8 +320,8 @@ def breakdown_notes(tests: int) -> list[str]:
         return [f"{few} No group has enough: conclude nothing group by group."]
     return [
         f"{few} Intervals are of {GROUP_RESAMPLES:,} draws.",
-        f"p Holm: adjusted for the tests of one metric in this breakdown ({tests} at most). Read this one: of many groups some "
-        "look different by chance.",
+        f"p Holm: adjusted for the tests of one metric in this breakdown ({tests} at most). Read "
+        "this one: of many groups some look different by chance.",
     ]
 
 
@@ -333,14 +335,11 @@ def change_said(entry: Difference, direction: str) -> str:
 
 
 def _few(metrics: Differences) -> list[str]:
-    found: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
     for name, entry in metrics.items():
-        for said in entry["notes"]:
-            found.setdefault(said, []).append(name)
-    return [f"{listed(names, _NAMED)}: {said}" for said, names in found.items()]
-
-
-_DIGITS = re.compile(r"(\d+)")
+        for note in entry["notes"]:
+            notes.setdefault(note, []).append(name)
+    return [f"{listed(names, _NAMED)}: {note}" for note, names in notes.items()]
 
 
 def flipped_items(
@@ -351,9 +350,10 @@ def flipped_items(
     most: int,
     parsed: bool,
 ) -> dict[str, list[JsonDict]]:
-    """Lists the items on which a metric changed, as `improved` and `worsened`, at most `most` of either.
+    """Lists the items on which a metric changed, `improved` and `worsened`, at most `most` each.
 
-    Of proportions the first by id, of others the largest changes; `parsed`, for open data alone, adds the answers as read.
+    Of proportions the first by id, of others the largest changes; `parsed`, for open data alone,
+    adds the answers as read.
     """
     changed = []
     for a, b in zip(first, second, strict=True):
@@ -379,37 +379,40 @@ def add_flips(
     metrics: Collection[str] = (),
     parsed: Collection[str] = (),
 ) -> None:
-    """Adds the items that changed to a pair's entries; `parsed` names the tasks whose answers may be shown as they were read."""
-    sides = [rows_by_task(runs[place]) for place in (pair.first, pair.second)]
+    """Adds the items that changed to a pair's entries.
+
+    `parsed` names the tasks whose answers may be shown as they were read.
+    """
+    sides = [rows_by_task(runs[number]) for number in (pair.first, pair.second)]
     for name, entry in pair.tasks.items():
         if not entry["metrics"]:
             continue
         rows = shared_rows(sides[0].get(name, {}), sides[1].get(name, {}))
-        known = {metric.name: metric for metric in tasks[name].metrics}
+        specs = {metric.name: metric for metric in tasks[name].metrics}
         for metric in metrics or [next(iter(entry["metrics"]))]:
-            if metric in entry["metrics"] and known[metric].kind != "average":
-                found = flipped_items(known[metric], *rows, most=most, parsed=name in parsed)
-                entry["metrics"][metric]["items"] = found
+            if metric in entry["metrics"] and specs[metric].kind != "average":
+                changed = flipped_items(specs[metric], *rows, most=most, parsed=name in parsed)
+                entry["metrics"][metric]["items"] = changed
 
 
 def _by_number(text: str) -> list[tuple[int, int, str]]:
     return [
-        (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (1, 0, part)
-        for part in _DIGITS.split(text)
-        if part
+        (0, int(piece[:18]), piece) if piece.isascii() and piece.isdigit() else (1, 0, piece)
+        for piece in _DIGITS.split(text)
+        if piece
     ]
 
 
 def _told(metric: MetricSpec, a: Json, b: Json, *, parsed: bool) -> JsonDict:
-    told: JsonDict = {
+    change: JsonDict = {
         "id": str(a["id"]),
         "a": item_value(metric, a),
         "b": item_value(metric, b),
     }
     # A row that was redacted has a hash of its answer, and no answer.
     if parsed and "response_sha256" not in a and "response_sha256" not in b:
-        told |= {
+        change |= {
             f"parsed_{side}": one_line(str(row.get("parsed") or ""))
             for side, row in (("a", a), ("b", b))
         }
-    return told
+    return change

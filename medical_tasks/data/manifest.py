@@ -83,6 +83,7 @@ def _task(task: TaskSpec) -> dict[str, Any]:
         "options": dict(task.options),
         "arguments": {**task.arguments, **task.scoring_arguments},
         "protocol": task.protocol or None,
+        "roles": dict(task.roles),
         "baseline": task.baseline or None,
     }
 

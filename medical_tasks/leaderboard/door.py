@@ -1,6 +1,7 @@
 """How many packages arrive at once, how long each may take and how large it may be: none fills memory or disk, or shuts others out.
 
-None is refused for the number of others: where an address, or all together, would have too many at once, the slowest ends.
+None is refused for the number of others: where an address, or all together, would have too many at
+once, the slowest ends.
 """
 
 from __future__ import annotations
@@ -139,7 +140,10 @@ class Door:
 
     @contextlib.contextmanager
     def _among_uploads(self, one: _Arriving) -> Iterator[None]:
-        """Counts an upload while it arrives; one too many ends the slowest of those that have most at once."""
+        """Counts an upload while it arrives.
+
+        One too many ends the slowest of those that have most at once.
+        """
         own = [each for each in self._arriving if each.address == one.address]
         if len(own) >= self._limits.share:
             self._end_slowest(own)
@@ -162,7 +166,8 @@ class Door:
         now = asyncio.get_running_loop().time()
 
         def order(each: _Arriving) -> tuple[float, float]:
-            # What does not get on ends first, and the oldest of that: who has just begun may still show how fast it is.
+            # What does not get on ends first, and the oldest of that: who has just begun may still
+            # show how fast it is.
             return max(each.count / max(now - each.began, 1.0), self._limits.slow), each.began
 
         slowest = min(among, key=order)
@@ -173,7 +178,11 @@ class Door:
         )
 
     def _address(self, scope: Message) -> str:
-        """Whose request it is: the last public address that the proxies name, as visitors can write what they like before it."""
+        """Whose request it is.
+
+        The last public address that the proxies name, as visitors can write what they like before
+        it.
+        """
         named = [(scope.get("client") or ("",))[0]]
         if self._proxied:
             heads = b",".join(

@@ -1,8 +1,9 @@
 """A finished run in the forms that other tools read, for `medical-tasks export`; `export_formats` lists them.
 
-What a report may show is what is exported: of credentialed data ids, scores and hashes, and no text. Paths and addresses of this
-machine are taken out. A field that the run does not know is left out, or empty where the form demands it, and named. Forms of
-fields are templates in `report/templates`.
+What a report may show is what is exported: of credentialed data ids, scores and hashes, and no
+text. Paths and addresses of this machine are taken out. A field that the run does not know is left
+out, or empty where the form demands it, and named. Forms of fields are templates in
+`report/templates`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import json
 import re
 import sys
 import uuid
-from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -34,11 +34,11 @@ from medical_tasks.report.html_parts import Markup
 from medical_tasks.report.markdown import cell, filled
 from medical_tasks.report.page_data import ReportItem, ReportTask
 from medical_tasks.report.terminal import entry_notes
-from medical_tasks.report.texts import TextPlaces
+from medical_tasks.report.texts import DEFAULT_PLACES, TextPlaces
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import bounds, explanation, interval, metric_label, scored, valued
 from medical_tasks.runs.recipes import mapping, one_line
-from medical_tasks.runs.results import RESULTS_FILE, read_results
+from medical_tasks.runs.results import RESULTS_FILE, Json, read_results
 from medical_tasks.spec import UNANSWERED, DatasetSpec, MetricSpec
 
 _LONGEST_NAME: Final = 80
@@ -66,7 +66,10 @@ class Run:
         return ""
 
     def replies(self, task: ReportTask, item: ReportItem) -> list[str]:
-        """The answer that was scored; one that is not known is left open, for an empty one would be scored again as wrong."""
+        """The answer that was scored.
+
+        One that is not known is left open, for an empty one would be scored again as wrong.
+        """
         if item.answer_sha256 and task.access == "open":
             return [item.answer]
         if not item.unscored.startswith(UNANSWERED):
@@ -143,28 +146,42 @@ def export_format(name: str) -> ExportFormat:
     return known[name]
 
 
-def export_as_asked(arguments: Namespace) -> Exported:
-    """Writes a run in the form asked for."""
-    folder: Path = arguments.run.expanduser()
-    known = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]
-    places = TextPlaces(
-        **{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
-    )
-    with policy.protect([policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(known)]):
-        told = report_data(
+def export_run(
+    folder: Path,
+    form: str,
+    out: Path,
+    *,
+    places: TextPlaces = DEFAULT_PLACES,
+    model_name: str = "",
+    force: bool = False,
+) -> Exported:
+    """Writes a finished run in another tool's form, one of `export_formats`, into the folder `out`.
+
+    Args:
+        folder: of the run.
+        form: its name, such as `csv`.
+        out: where the files go.
+        places: where texts of open data are looked for.
+        model_name: the model as owner and name, where the run has a path or an address.
+        force: write over files that say something else.
+    """
+    folder = folder.expanduser()
+    named = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]
+    with policy.protect([policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(named)]):
+        data = report_data(
             [folder],
             places,
             max_text_bytes=sys.maxsize,
-            tell=lambda said: print(f"note: {said}", file=sys.stderr),
+            tell=lambda note: print(f"note: {note}", file=sys.stderr),
         )
-        clean = scrub({"tasks": {task.name: task.entry for task in told.tasks}})["tasks"]
+        clean = scrub({"tasks": {task.name: task.entry for task in data.tasks}})["tasks"]
         written = datetime.fromtimestamp(int((folder / RESULTS_FILE).stat().st_mtime), UTC)
-        made = [replace(task, entry=clean[task.name], items=_exported(task)) for task in told.tasks]
-        run = Run(tasks=made, written=written, named=arguments.model_name)
-        files = export_format(arguments.to).files(run)
-        return Exported(
-            write_files(files, arguments.out, force=arguments.force, whole=True), run.left_open
-        )
+        shown = [
+            replace(task, entry=clean[task.name], items=_exported(task)) for task in data.tasks
+        ]
+        run = Run(tasks=shown, written=written, named=model_name)
+        files = write_files(export_format(form).files(run), out, force=force, whole=True)
+    return Exported(files, run.left_open)
 
 
 def _exported(task: ReportTask) -> Sequence[ReportItem]:
@@ -177,7 +194,10 @@ def _exported(task: ReportTask) -> Sequence[ReportItem]:
 def write_files(
     files: Mapping[str, str], folder: Path, *, force: bool, whole: bool = False
 ) -> list[Path]:
-    """Writes files that are not there yet and returns them, or the `whole` list; all are checked before the first is written."""
+    """Writes files that are not there yet and returns them, or the `whole` list.
+
+    All are checked before the first is written.
+    """
     folder = folder.expanduser()
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
@@ -186,8 +206,8 @@ def write_files(
     other = [str(folder / name) for name, text in texts.items() if there[name] not in (None, text)]
     if other and not force:
         raise UsageError(
-            f"{', '.join(other)}: there already, with other content. Nothing was written. Remove it, choose another --out, or give "
-            "--force to write over it."
+            f"{', '.join(other)}: there already, with other content. Nothing was written. Remove "
+            "it, choose another --out, or give --force to write over it."
         )
     for name, text in texts.items():
         if there[name] != text:
@@ -221,7 +241,7 @@ def _shots(task: ReportTask) -> int:
     return int(tasks()[task.name].options.get("shots", "0")) if task.name in tasks() else 0
 
 
-def _reported(task: ReportTask) -> list[tuple[MetricSpec, Mapping[str, Any]]]:
+def _reported(task: ReportTask) -> list[tuple[MetricSpec, Json]]:
     """The metrics that have a value, the headline first."""
     found = ((spec, task.entry["metrics"][spec.name]) for spec in task.metrics)
     return [(spec, metric) for spec, metric in found if metric["value"] is not None]
@@ -246,7 +266,7 @@ def _named(task: ReportTask, name: str) -> str:
     return name if comparable else f"{name}_not_comparable"
 
 
-def _strings(values: Mapping[str, Any]) -> dict[str, str]:
+def _strings(values: Json) -> dict[str, str]:
     """Key to text, for forms that take nothing else; what is not there is left out."""
     kept = {name: value for name, value in values.items() if value not in (None, "")}
     return {
@@ -275,7 +295,10 @@ def _settings(task: ReportTask) -> dict[str, str]:
 
 
 def _facts(task: ReportTask) -> dict[str, str]:
-    """What a text says of a recipe, which strangers may have written: each a phrase, "unknown" where it is not there."""
+    """What a text says of a recipe, which strangers may have written.
+
+    Each a phrase, "unknown" where it is not there.
+    """
     recipe = task.entry["recipe"]
     data = mapping(recipe.get("data"))
     said = [
@@ -297,7 +320,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
 
 
-_NAMES: Final[Mapping[str, Any]] = {
+_NAMES: Final[Json] = {
     each.__name__.lstrip("_"): each
     for each in (
         *(bounds, entry_notes, explanation, interval, mapping, metric_label, paper_lines, valued),
@@ -307,7 +330,7 @@ _NAMES: Final[Mapping[str, Any]] = {
 """What templates call."""
 
 
-def _inert(value: Any) -> Any:
+def _inert(value: object) -> Any:
     """In XML, neither that nor Markdown acts on it."""
     return value if isinstance(value, Markup) else str(cell(value))
 
@@ -321,7 +344,7 @@ def _values(name: str, run: Run, **more: Any) -> Any:
     return json.loads(filled(name, run=run, **more, **_NAMES))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
@@ -368,7 +391,8 @@ def _inspect(run: Run) -> dict[str, str]:
         from medical_tasks.harness.inspect_adapter import eval_log
     except ModuleNotFoundError as error:
         raise MissingError(
-            f"--to inspect-log needs inspect_ai, which is not installed: {install_command('inspect')}"
+            "--to inspect-log needs inspect_ai, which is not installed: "
+            f"{install_command('inspect')}"
         ) from error
     day = run.written.strftime("%Y-%m-%dT%H-%M-%S+00-00")
     return {

@@ -1,32 +1,41 @@
-"""A maintainer's work on the board: verify before accepting, check the store, and the tables that the command prints."""
+"""A maintainer's work on the board.
+
+Verify before accepting, check the store, and the tables that the command prints.
+"""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from medical_tasks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError, listed
+from medical_tasks.guard.policy import Attestation
 from medical_tasks.io.table import align
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.board import EVENT, PACKAGE, Board, event_name, package_name
 from medical_tasks.leaderboard.ranking import RankRange, rank_ranges
 from medical_tasks.leaderboard.records import Entry, Submission
-from medical_tasks.leaderboard.submission_package.contents import Package
+from medical_tasks.leaderboard.submission_package.contents import Package, VerifyOptions
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 from medical_tasks.runs.recipes import one_line
+from medical_tasks.runs.results import JsonDict
 
 Told = tuple[list[str], Any]
 """Lines for people, and what `--json` prints."""
 
 
-def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """Verifies a submission's package, and returns a report that matches; `arguments` are of `VerifyOptions` and the guard."""
-    from medical_tasks.leaderboard.submission_package.verifying import verify_as_asked
+def verified_report(
+    board: Board, name: str, options: VerifyOptions, attestation: Attestation
+) -> Mapping[str, object]:
+    """Verifies a submission's package and returns the report.
 
-    found = verify_as_asked(board.package(name), arguments)
+    Raises for one that does not match.
+    """
+    from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
+
+    found = verify_guarded(board.package(name), options, attestation)
     told = "\n".join(
         f"  {check.outcome}: {check.name}: {check.detail}"
         for check in found.checks
@@ -34,20 +43,24 @@ def verified_report(board: Board, name: str, arguments: argparse.Namespace) -> M
     )
     if found.differs:
         raise UsageError(
-            f"{name}: does not match, and was not accepted. Nothing was changed; reject it, or ask its submitter.\n{told}"
+            f"{name}: does not match, and was not accepted. Nothing was changed; reject it, or ask "
+            f"its submitter.\n{told}"
         )
     # Hashes of answers that the package itself holds prove nothing: they must have been scored.
     if found.unproven:
         raise UsageError(
-            f"{name}: of {', '.join(found.unproven)} nothing could be scored again, and it was not accepted. Give what is lacking, "
-            f"or accept it with --unverified.\n{told}"
+            f"{name}: of {', '.join(found.unproven)} nothing could be scored again, and it was not "
+            f"accepted. Give what is lacking, or accept it with --unverified.\n{told}"
         )
     return found.as_json()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoreCheck:
-    """What is in a store; `strangers` are files that nobody reads, `waiting` ids of packages without an event."""
+    """What is in a store.
+
+    `strangers` are files that nobody reads, `waiting` ids of packages without an event.
+    """
 
     packages: int
     events: int
@@ -75,7 +88,8 @@ def check_store(board: Board) -> StoreCheck:
                 problems.append(f"{package_name(each)}: is the package {manifest.id}.")
             if manifest.submitter != submission.submitter or manifest.tasks != submission.tasks:
                 problems.append(
-                    f"{event_name(each, 1)}: names another submitter or other tasks than the package."
+                    f"{event_name(each, 1)}: names another submitter or other tasks than the "
+                    "package."
                 )
         except (UsageError, MissingError) as error:
             problems.append(f"{each}: {error}")
@@ -230,5 +244,5 @@ def check_lines(found: StoreCheck) -> Told:
     return [*lines, f"{found.packages} packages, {found.events} events: {state}."], asdict(found)
 
 
-def _submission(one: Submission) -> dict[str, Any]:
+def _submission(one: Submission) -> JsonDict:
     return {"id": one.id, "state": one.state, **asdict(one)}

@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from medical_tasks.io.untrusted import is_number
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.leaderboard.submission_package.values import is_number
+from medical_tasks.report.entries import Recipe
 from medical_tasks.runs.recipes import SAME_ROWS, mapping
+from medical_tasks.runs.results import Json
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 
@@ -30,7 +32,10 @@ Limits = tuple[float, float]
 
 
 def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange | None]:
-    """Ranks entries by one metric, those of each group among themselves; None for one without a rank."""
+    """Ranks entries by one metric, those of each group among themselves.
+
+    None for one without a rank.
+    """
     keyed: list[tuple[tuple[str, ...], Limits] | None] = []
     for entry in entries:
         found = mapping(entry.metrics.get(metric.name))
@@ -70,8 +75,11 @@ def ranges(intervals: Sequence[Limits], *, higher_is_better: bool = True) -> lis
     ]
 
 
-def limits_of(found: Mapping[str, Any]) -> Limits | None:
-    """The interval by which a metric's entry is ranked; None where it has none, or its judge's numbers cannot be compared."""
+def limits_of(found: Json) -> Limits | None:
+    """The interval by which a metric's entry is ranked.
+
+    None where it has none, or its judge's numbers cannot be compared.
+    """
     value, low, high = (found.get(key) for key in ("value", "ci_low", "ci_high"))
     if (
         not (is_number(value) and is_number(low) and is_number(high))
@@ -87,8 +95,11 @@ _DIGITS: Final = 10
 _OUTPUT_CLAIMS: Final = "output_claims"
 
 
-def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
-    """Names the group of a result: a short hash, the same for results whose numbers can be ranked together."""
+def group_of(task: TaskSpec, recipe: Recipe) -> str:
+    """Names the group of a result.
+
+    A short hash, the same for results whose numbers can be ranked together.
+    """
     needed = {metric.needs for metric in task.metrics}
     scoring = mapping(recipe.get("scoring"))
     decides = {
@@ -113,8 +124,11 @@ def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
     )
 
 
-def measure_of(metric: MetricSpec, entry: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
-    """Names what else a metric's numbers depend on within a group: a short hash, "" for nothing; `entry` is the metric's."""
+def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
+    """Names what else a metric's numbers depend on within a group: a short hash, "" for nothing.
+
+    `entry` is the metric's.
+    """
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":
         # Of other components, or of components by other checkpoints, it is another measure.
@@ -123,7 +137,7 @@ def measure_of(metric: MetricSpec, entry: Mapping[str, Any], recipe: Mapping[str
     return _digest(_setting(metric.needs, scoring.get(metric.needs))) if metric.needs else ""
 
 
-def group_label(recipe: Mapping[str, Any]) -> str:
+def group_label(recipe: Recipe) -> str:
     """Says in words what a group has in common, beside the task (`v1.0 test (952aa5a194), prompts own, judge X, 5 votes`)."""
     data = mapping(recipe.get("data"))
     parts = [f"{data.get('config')} {data.get('split')} ({str(data.get('rows_sha256'))[:_DIGITS]})"]
@@ -137,7 +151,7 @@ def group_label(recipe: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def group_words(recipe: Mapping[str, Any]) -> str:
+def group_words(recipe: Recipe) -> str:
     """The same without hashes, as people name it (`v1.0 test, own prompts, judged by X`)."""
     data, judge = mapping(recipe.get("data")), mapping(recipe.get("judge"))
     prompts = mapping(recipe.get("prompts")).get("set")
@@ -149,8 +163,11 @@ def group_words(recipe: Mapping[str, Any]) -> str:
     return ", ".join([*parts, *([f"judged by {judge.get('name')}{votes}"] if judge else [])])
 
 
-def setting_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
-    """Says what tells a result from others of the same model: its group, and the settings that belong to the model."""
+def setting_of(task: TaskSpec, recipe: Recipe) -> str:
+    """Says what tells a result from others of the same model.
+
+    Its group, and the settings that belong to the model.
+    """
     parts = [group_label(recipe)]
     parts += [f"{key}={value}" for key, value in mapping(recipe.get("task_args")).items()]
     longest = mapping(recipe.get("generation")).get("max_new_tokens")
@@ -162,13 +179,13 @@ def setting_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _setting(key: str, value: Any) -> Any:
+def _setting(key: str, value: object) -> Any:
     if key == _OUTPUT_CLAIMS:
         return isinstance(value, Mapping)
     # A file is known by its hash, not by its name.
     return {**value, "file": None} if isinstance(value, Mapping) and "sha256" in value else value
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

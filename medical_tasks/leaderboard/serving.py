@@ -1,7 +1,8 @@
 """Serves the leaderboard's pages, makes them anew when the store changes, and takes packages: POST the zip file to `/submit`.
 
-The pages are files (`site.py`); nothing is computed for a reader, and another process makes them. `/submit` checks a package and
-says what would be shown; with `?confirm=yes` it submits it. Nothing that is served asks another host for anything.
+The pages are files (`site.py`); nothing is computed for a reader, and another process makes them.
+`/submit` checks a package and says what would be shown; with `?confirm=yes` it submits it. Nothing
+that is served asks another host for anything.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from medical_tasks.leaderboard.storage import HUB, AlreadyStoredError, open_stor
 from medical_tasks.leaderboard.submission_package.contents import Package, PackageError
 from medical_tasks.runs.comparability import comparability_lines
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
+from medical_tasks.runs.results import Json
 
 if TYPE_CHECKING:
     import uvicorn
@@ -51,18 +53,22 @@ _LOOK_HUB_S: Final = 60.0
 
 
 def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
-    """Reads store, host and port from the environment; only on a Space are the pages reached from outside of this machine."""
+    """Reads store, host and port from the environment.
+
+    Only on a Space are the pages reached from outside of this machine.
+    """
     store = environment.get(STORE_VARIABLE, "").strip()
     if not store:
         raise UsageError(
-            f"{STORE_VARIABLE} is not set: it names the leaderboard's store. Set it to a folder (it may be empty), or to "
-            "hub:OWNER/NAME for dataset repositories of the Hub."
+            f"{STORE_VARIABLE} is not set: it names the leaderboard's store. Set it to a folder "
+            "(it may be empty), or to hub:OWNER/NAME for dataset repositories of the Hub."
         )
     on_space = bool(environment.get("SPACE_ID"))
     given = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
     if not (given.isascii() and given.isdigit() and 0 < int(given) <= _HIGHEST_PORT):
         raise UsageError(
-            f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for {DEFAULT_PORT}."
+            f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for "
+            f"{DEFAULT_PORT}."
         )
     # A Space's proxy reaches the container from outside of it and asks for this port.
     return (store, "0.0.0.0", DEFAULT_PORT) if on_space else (store, "127.0.0.1", int(given))  # noqa: S104
@@ -114,11 +120,15 @@ class Pages:
         self._names: Sequence[str] | None = None
 
     def update(self) -> None:
-        """Makes the pages anew if the store has other files than at the last time; its files never change."""
+        """Makes the pages anew if the store has other files than at the last time.
+
+        Its files never change.
+        """
         names = tuple(self.board.storage.names())
         if names == self._names:
             return
-        # In a process of its own: readers do not wait for it, and what it took of memory goes with it.
+        # In a process of its own: readers do not wait for it, and what it took of memory goes with
+        # it.
         command = [sys.executable, "-m", "medical_tasks", "leaderboard", "site", "--uploads"]
         done = subprocess.run(
             [*command, "--store", self._place, "--out", str(self.folder)],
@@ -131,14 +141,20 @@ class Pages:
         self._names = names
 
     def try_update(self) -> None:
-        """Updates them, or leaves what was; why is for the server's owner alone, since it names places of this machine."""
+        """Updates them, or leaves what was.
+
+        Why is for the server's owner alone, since it names places of this machine.
+        """
         try:
             self.update()
         except MissingError as error:
             _LOG.error("the pages are not up to date: %s", error)
 
     async def follow(self, changed: asyncio.Event) -> None:
-        """Updates the pages for ever: at once when something was submitted, else every few seconds."""
+        """Updates the pages for ever.
+
+        At once when something was submitted, else every few seconds.
+        """
         pause = _LOOK_HUB_S if self._place.startswith(HUB) else _LOOK_S
         while True:
             await asyncio.to_thread(self.try_update)
@@ -244,7 +260,8 @@ class Files:
         if "gzip" in request.headers.get("accept-encoding", "") and packed.is_file():
             path, headers["content-encoding"] = packed, "gzip"
         about = path.stat()
-        # It may be kept, and is asked for again with its mark: what has not changed is not sent again.
+        # It may be kept, and is asked for again with its mark: what has not changed is not sent
+        # again.
         mark = headers["etag"] = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
         if request.headers.get("if-none-match") == mark:
             return Response(status_code=304, headers=headers)
@@ -268,7 +285,10 @@ _KINDS: Final = {
 
 
 async def _submitted(request: Request, board: Board) -> Response:
-    """Takes the body as a package: what is said of it is JSON with `state`, `said` and, of a sound one, `shown`."""
+    """Takes the body as a package.
+
+    What is said of it is JSON with `state`, `said` and, of a sound one, `shown`.
+    """
     from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse
 
@@ -285,16 +305,12 @@ async def _submitted(request: Request, board: Board) -> Response:
             content = file.read()
     except ClientDisconnect:
         return JSONResponse({"state": "refused", "said": ["The package did not arrive."]}, 400)
-    work: Callable[..., Mapping[str, Any]] = (
-        _submit if request.query_params.get("confirm") == "yes" else _check
-    )
+    work: Callable[..., Json] = _submit if request.query_params.get("confirm") == "yes" else _check
     async with _CHECKED:
         return JSONResponse(await asyncio.to_thread(_answered, work, board, content))
 
 
-def _answered(
-    work: Callable[..., Mapping[str, Any]], board: Board, content: bytes
-) -> Mapping[str, Any]:
+def _answered(work: Callable[..., Json], board: Board, content: bytes) -> Json:
     try:
         return work(board, content)
     except AlreadyStoredError as error:
@@ -314,11 +330,11 @@ def _answered(
         return {"state": "refused", "said": [later]}
 
 
-def _check(board: Board, content: bytes) -> Mapping[str, Any]:
+def _check(board: Board, content: bytes) -> Json:
     return {"state": "sound", "said": [], "shown": _shown(board.read_new(content))}
 
 
-def _submit(board: Board, content: bytes) -> Mapping[str, Any]:
+def _submit(board: Board, content: bytes) -> Json:
     submission = board.submit(content)
     waiting = [one.id for one in reversed(board.submissions("pending"))]
     said = f"Its id is {submission.id}."
@@ -327,8 +343,11 @@ def _submit(board: Board, content: bytes) -> Mapping[str, Any]:
     return {"state": "submitted", "said": [f"{said} A maintainer decides."]}
 
 
-def _shown(package: Package) -> Mapping[str, Any]:
-    """What a sound package would put on the board: the submitter's words as they will be shown, and the numbers."""
+def _shown(package: Package) -> Json:
+    """What a sound package would put on the board.
+
+    The submitter's words as they will be shown, and the numbers.
+    """
     who, warnings, rows = package.manifest.submitter, [], []
     for task in package.manifest.tasks:
         told = package.results["tasks"][task]
@@ -354,7 +373,10 @@ def _shown(package: Package) -> Mapping[str, Any]:
 
 
 class Sparing(logging.Filter):
-    """Passes a kind of record its 1st, 10th, 100th ... time; of an error its type and place, since its text may quote a visitor."""
+    """Passes a kind of record its 1st, 10th, 100th ... time.
+
+    Of an error its type and place, since its text may quote a visitor.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -384,6 +406,6 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port))
     except OSError as error:
         raise UsageError(
-            f"port {port} of {host} cannot be listened on ({error}). Stop what listens there, or set "
-            f"{PORT_VARIABLE} (or --port) to another port."
+            f"port {port} of {host} cannot be listened on ({error}). Stop what listens there, or "
+            f"set {PORT_VARIABLE} (or --port) to another port."
         ) from error

@@ -1,9 +1,11 @@
 """Where a leaderboard keeps its files: one interface, a local folder or dataset repositories of the Hub behind it.
 
-Every file is written once. In a local folder it is written under a hidden name, synced and then linked to its own name, which
-fails where there is one: safe between processes without a lock that a killed one could leave behind. On the Hub each is a commit,
-refused where another came first; its title ends with a word of its own, by which a writer recognises it when the reply was lost. A
-package (`*.zip`) is uploaded by plain HTTP and not by Xet: a failure is then an answer with a status that comes in time.
+Every file is written once. In a local folder it is written under a hidden name, synced and then
+linked to its own name, which fails where there is one: safe between processes without a lock that a
+killed one could leave behind. On the Hub each is a commit, refused where another came first; its
+title ends with a word of its own, by which a writer recognises it when the reply was lost. A
+package (`*.zip`) is uploaded by plain HTTP and not by Xet: a failure is then an answer with a
+status that comes in time.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, system_reason
+from medical_tasks.runs.results import JsonDict
 
 
 class AlreadyStoredError(MedicalTasksError):
@@ -37,7 +40,10 @@ class AlreadyStoredError(MedicalTasksError):
 
 
 class Storage(Protocol):
-    """Files by name. Names have parts of lower-case letters, digits, `.`, `-` and `_`, joined by `/`."""
+    """Files by name.
+
+    Names have parts of lower-case letters, digits, `.`, `-` and `_`, joined by `/`.
+    """
 
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
@@ -54,18 +60,23 @@ HUB: Final = "hub:"
 
 
 def open_storage(place: str) -> Storage:
-    """Opens a local folder, made with the first file, or `hub:OWNER/NAME`; nothing is asked of the Hub yet."""
+    """Opens a local folder, made with the first file, or `hub:OWNER/NAME`.
+
+    Nothing is asked of the Hub yet.
+    """
     if place.startswith(HUB):
         return HubStorage(place.removeprefix(HUB))
     if not place.strip():
         raise UsageError(
-            "--store is empty. Give a folder, or hub:OWNER/NAME for a dataset repository of the Hub."
+            "--store is empty. Give a folder, or hub:OWNER/NAME for a dataset repository of the "
+            "Hub."
         )
     return LocalStorage(Path(place))
 
 
 _LONGEST_NAME: Final = 200
-# A part begins with a letter or digit: no `..`, no hidden file, no option. Lower case alone: two names never differ in case only,
+# A part begins with a letter or digit: no `..`, no hidden file, no option. Lower case alone: two
+# names never differ in case only,
 # which some file systems take for one.
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)*")
 
@@ -79,14 +90,18 @@ def check_name(name: str) -> str:
     """Returns the name; `UsageError` where no store can have it."""
     if not is_name(name):
         raise UsageError(
-            f"{name[:80]!a}: no name of a stored file. Its parts, joined by `/`, begin with a lower-case letter or digit and "
-            f"have no more than these, `.`, `-` and `_`; {_LONGEST_NAME} characters at most."
+            f"{name[:80]!a}: no name of a stored file. Its parts, joined by `/`, begin with a "
+            "lower-case letter or digit and have no more than these, `.`, `-` and `_`; "
+            f"{_LONGEST_NAME} characters at most."
         )
     return name
 
 
 def _chosen(prefix: str, listed: Callable[[str], Iterable[str]]) -> list[str]:
-    """Names that begin so, of those `listed` in a folder: of the prefix only whole parts say where to look."""
+    """Names that begin so, of those `listed` in a folder.
+
+    Of the prefix only whole parts say where to look.
+    """
     inside, slash, _ = prefix.rpartition("/")
     if slash and not is_name(inside):
         return []
@@ -99,7 +114,10 @@ _OLD_S: Final = 3600.0
 
 
 class LocalStorage:
-    """Files under one folder, made with the first file, for its owner alone. Implements `storage.Storage`."""
+    """Files under one folder, made with the first file, for its owner alone.
+
+    Implements `storage.Storage`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.expanduser().absolute()
@@ -144,8 +162,8 @@ class LocalStorage:
                 return file.read()
         except OSError as error:
             raise MissingError(
-                f"{name}: cannot be read from the store {self.folder} ({system_reason(error)}). `medical-tasks leaderboard check` "
-                "says what the store lacks."
+                f"{name}: cannot be read from the store {self.folder} ({system_reason(error)}). "
+                "`medical-tasks leaderboard check` says what the store lacks."
             ) from error
 
     def names(self, prefix: str = "") -> list[str]:
@@ -154,7 +172,8 @@ class LocalStorage:
             return _chosen(prefix, lambda inside: _walk(self.folder, inside))
         except OSError as error:
             raise MissingError(
-                f"{self.folder}: the store cannot be listed ({system_reason(error)}). See who owns it, or choose another --store."
+                f"{self.folder}: the store cannot be listed ({system_reason(error)}). See who owns "
+                "it, or choose another --store."
             ) from error
 
     def _drop_old_parts(self) -> None:
@@ -171,8 +190,8 @@ class LocalStorage:
         if error.errno in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
             step = "Its file system makes no hard links, or its rights forbid it: choose another --store"
         return MissingError(
-            f"{name}: cannot be written to the store {self.folder} ({system_reason(error)}); nothing was changed. {step}, and do "
-            "the same again."
+            f"{name}: cannot be written to the store {self.folder} ({system_reason(error)}); "
+            f"nothing was changed. {step}, and do the same again."
         )
 
 
@@ -236,7 +255,10 @@ _DEADLINE_S: Final = 60.0
 
 
 class HubStorage:
-    """Files of a dataset repository, which must exist; for several threads. Each may take `deadline_s`, retries included."""
+    """Files of a dataset repository, which must exist; for several threads.
+
+    Each may take `deadline_s`, retries included.
+    """
 
     def __init__(
         self,
@@ -255,7 +277,7 @@ class HubStorage:
             )
         self.repo_id = repo_id
         self._api = HfApi(endpoint=endpoint, token=token)
-        self._where: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset"}
+        self._where: JsonDict = {"repo_id": repo_id, "repo_type": "dataset"}
         self._deadline_s, self._first_wait_s = deadline_s, first_wait_s
         # One commit at a time from here: only other processes can come first.
         self._writing = threading.Lock()
@@ -277,7 +299,10 @@ class HubStorage:
         return bytes(self._retried(lambda: self._download(name), f"read {name}"))
 
     def names(self, prefix: str = "") -> list[str]:
-        """Lists the names that begin so, sorted; files that are not of this store (a README) are left out."""
+        """Lists the names that begin so, sorted.
+
+        Files that are not of this store (a README) are left out.
+        """
         return _chosen(
             prefix,
             lambda inside: self._retried(
@@ -309,11 +334,15 @@ class HubStorage:
             if branch.name == _BRANCH:
                 return str(branch.target_commit)
         raise MissingError(
-            f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is empty."
+            f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is "
+            "empty."
         )
 
     def _is_stored(self, name: str, revision: str, title: str) -> bool:
-        """Whether the file is there by our own commit; raises `AlreadyStoredError` where it is by another."""
+        """Whether the file is there by our own commit.
+
+        Raises `AlreadyStoredError` where it is by another.
+        """
         found = self._api.get_paths_info(
             paths=[name], expand=True, revision=revision, **self._where
         )
@@ -349,7 +378,10 @@ class HubStorage:
             return []  # no such folder yet
 
     def _retried(self, work: Callable[[], Any], doing: str) -> Any:
-        """Does it again after what passes: another's commit, too many requests, trouble of the server."""
+        """Does it again after what passes.
+
+        Another's commit, too many requests, trouble of the server.
+        """
         wait, end = self._first_wait_s, time.monotonic() + self._deadline_s
         while True:
             try:
@@ -365,7 +397,10 @@ class HubStorage:
 
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Waits so long and no longer: huggingface_hub sends most requests without any limit of time."""
+    """Waits so long and no longer.
+
+    Huggingface_hub sends most requests without any limit of time.
+    """
     outcome: Future[Any] = Future()
 
     def run() -> None:
@@ -396,7 +431,8 @@ def outside_errors() -> tuple[type[Exception], ...]:
     """What huggingface_hub raises when the Hub or the way to it is in trouble."""
     import httpx
 
-    # Its HTTP errors and time limits are OSErrors; replies it cannot read, and refused uploads, ValueErrors; hf_xet's own are
+    # Its HTTP errors and time limits are OSErrors; replies it cannot read, and refused uploads,
+    # ValueErrors; hf_xet's own are
     # RuntimeErrors.
     return (OSError, ValueError, RuntimeError, httpx.HTTPError, Conflict)
 
@@ -419,7 +455,10 @@ _UNSURE: Final = "Do the same again later: what was stored all the same is found
 
 
 def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
-    """Puts one of `outside_errors` into words, with the seconds to wait first; `doing` is what was being done (`store NAME`)."""
+    """Puts one of `outside_errors` into words, with the seconds to wait first.
+
+    `doing` is what was being done (`store NAME`).
+    """
     from huggingface_hub.errors import OfflineModeIsEnabled
 
     status = _status(error)

@@ -1,12 +1,14 @@
 """A package for the leaderboard Space, written from a finished run. Nothing is sent anywhere.
 
     medical-tasks submit runs/my-run --to space --model-name "My Model 7B"
-    medical-tasks submit runs/my-run --to space --model-name "My Model 7B" --organisation "My Lab" --url https://example.org/model
+    medical-tasks submit runs/my-run --to space --model-name "My Model 7B" --organisation "My Lab"
+    --url https://example.org/model
         --open-weights yes --parameters 7 --out my-model.zip
 
-The package holds the results with their recipe, a line an item with hashes of answer and verdicts, and for open data the answers
-themselves, so that anybody with the same data can check it: medical-tasks verify my-model.zip. For credentialed data it holds no
-text. Paths, addresses and file names of this machine are taken out of the recipe. What is said of the submitter is shown as it is.
+The package holds the results with their recipe, a line an item with hashes of answer and verdicts,
+and for open data the answers themselves, so that anybody with the same data can check it:
+medical-tasks verify my-model.zip. For credentialed data it holds no text. Paths, addresses and file
+names of this machine are taken out of the recipe. What is said of the submitter is shown as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.errors import UsageError
@@ -23,11 +25,11 @@ from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
 from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
 from medical_tasks.leaderboard.submission_package.package_file import write_package
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import Json, read_results
 
 DEFAULT_OUT: Final = Path("submission.zip")
 
-OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+OPTIONS: Final[Mapping[str, Json]] = {
     "--model-name": {"metavar": "N", "help": "name of the model, as the leaderboard shows it"},
     "--organisation": {"default": "", "metavar": "O", "help": "who submits it"},
     "--url": {"default": "", "metavar": "U", "help": "https:// page of the model"},

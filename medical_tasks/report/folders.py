@@ -5,101 +5,28 @@ A report is written whole, and never over anything but an older report.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.files import WholeFile, open_file
-from medical_tasks.io.json_records import Field, optional
-from medical_tasks.models.usage import FORECAST, USAGE
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import (
     RESULTS_FILE,
+    Json,
     damaged,
     read_items,
     read_results,
     read_verdicts,
 )
 
-Form = Field | Mapping[str, "Form"]
-"""What JSON must be: a `Field`, or forms by name, `*` for every name there is; more may stand beside."""
-
-ANYTHING: Final = Field(holds=lambda value: True, rule="a value")
-TEXT: Final = Field(holds=lambda value: isinstance(value, str), rule="a text")
-COUNT: Final = Field(holds=lambda value: type(value) is int and value >= 0, rule="a count")
-_FLAG: Final = Field(holds=lambda value: isinstance(value, bool), rule="true or false")
-_NUMBER: Final = Field(
-    holds=lambda value: value is None or (isinstance(value, int | float) and math.isfinite(value)),
-    rule="a number",
-)
-_COUNTS: Final = Field(
-    holds=lambda value: isinstance(value, dict) and all(map(COUNT.holds, value.values())),
-    rule="counts by reason",
-)
-_REPEATS: Final = Field(
-    holds=lambda value: (
-        isinstance(value, dict)
-        and isinstance(value.get("values"), list)
-        and all(map(_NUMBER.holds, [*value["values"], *({**value, "values": None}.values())]))
-    ),
-    rule="figures of repeats",
-)
-_ESTIMATE: Final[Form] = {
-    "n": COUNT,
-    "repeats": optional(_REPEATS),
-    **dict.fromkeys(("value", "ci_low", "ci_high", "bound_low", "bound_high"), _NUMBER),
-}
-_ENTRY: Final[Mapping[str, Form]] = {
-    "n_items": COUNT,
-    "metrics": {"*": _ESTIMATE},
-    "coverage": {
-        "asked": COUNT,
-        "answered": COUNT,
-        "scored": COUNT,
-        "unscored": {},
-        "unclear": optional(_COUNTS),
-    },
-    "breakdown": {"*": {"*": {"*": _ESTIMATE}}},
-    "recipe": {"model": {"name": TEXT}},
-    "cut_at_length": optional(COUNT),
-    "shortened": optional(COUNT),
-}
-_MORE: Final[Mapping[str, Form]] = {
-    "usage": USAGE,
-    "judge": {
-        **{"name": TEXT, "check": TEXT, "comparable": _FLAG, "usage": USAGE, "forecast": FORECAST},
-        **dict.fromkeys(("votes", "from_store", "calls", "votes_saved"), COUNT),
-        "verdicts": {"asked": COUNT, "decided": COUNT, "unscored": {}},
-    },
-}
-"""What is looked at only where it is there."""
-
-
-def damage(value: Any, form: Form, place: str = "") -> str:
-    """Says how JSON breaks a form first; "" where it does not."""
-    if isinstance(form, Field):
-        return (
-            ""
-            if form.holds(value)
-            else f"has {place} {repr(value)[:60]}, which must be {form.rule}"
-        )
-    if not isinstance(value, Mapping):
-        return f"has {place} {repr(value)[:60]}, which must be an object"
-    for name, part in form.items():
-        for each in value if name == "*" else (name,):
-            at = f"{place}.{each}" if place else each
-            if each in value:
-                if said := damage(value[each], part, at):
-                    return said
-            elif not isinstance(part, Field) or part.required:
-                return f"lacks {at}"
-    return ""
+if TYPE_CHECKING:
+    from medical_tasks.io.forms import Form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +35,9 @@ class FinishedRun:
 
     name: str  # unique in the report
     folder: Path
-    entries: Mapping[str, Mapping[str, Any]]  # of `results.json`, by task
-    rows: dict[
-        str, list[Mapping[str, Any]]
-    ]  # of `items.parquet`, by task; let go when they were read
-    verdicts: Mapping[str, Sequence[Mapping[str, Any]]]  # of `verdicts.jsonl`, by task
+    entries: Mapping[str, Json]  # of `results.json`, by task
+    rows: dict[str, list[Json]]  # of `items.parquet`, by task; let go when they were read
+    verdicts: Mapping[str, Sequence[Json]]  # of `verdicts.jsonl`, by task
 
 
 def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
@@ -122,11 +47,11 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
         raise damaged(folder / RESULTS_FILE, "it has no task")
     for task, entry in entries.items():
         check_entry(folder / RESULTS_FILE, task, entry)
-    rows: dict[str, list[Mapping[str, Any]]] = {task: [] for task in entries}
+    rows: dict[str, list[Json]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
             rows[row["task"]].append(row)
-    verdicts: dict[str, list[Mapping[str, Any]]] = {}
+    verdicts: dict[str, list[Json]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
     return FinishedRun(
@@ -147,7 +72,10 @@ def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Whether a folder is of a run that was begun and has no results: stopped, or still under way."""
+    """Whether a folder is of a run that was begun and has no results.
+
+    Stopped, or still under way.
+    """
     place = folder.expanduser()
     return (place / SETTINGS_FILE).is_file() and not (place / RESULTS_FILE).exists()
 
@@ -184,17 +112,16 @@ def short_names(folders: Sequence[Path]) -> list[str]:
     return names
 
 
-def check_entry(
-    path: Path, task: str, entry: Mapping[str, Any], form: Form = MappingProxyType({})
-) -> None:
-    """Raises for an entry of `results.json` that is not as it was written; `form` says what else is needed of it."""
-    more = {name: form for name, form in _MORE.items() if entry.get(name) is not None}
-    cut: Form = {"recipe": {"truncation": {"rule": ANYTHING}}} if entry.get("shortened") else {}
-    if said := damage(entry, {**_ENTRY, **more}) or damage(entry, cut) or damage(entry, form):
-        raise damaged(path, f"{task} {said}")
-    asked, scored = (entry["coverage"][name] for name in ("asked", "scored"))
-    if scored > asked:
-        raise damaged(path, f"{task} has {scored} scored items of {asked} asked")
+def check_entry(path: Path, task: str, entry: Entry, form: type[Form] | None = None) -> None:
+    """Raises for an entry of `results.json` that is not as it was written.
+
+    `form` is one that asks for more than what a report needs.
+    """
+    from medical_tasks.io.forms import complaint
+    from medical_tasks.report import forms
+
+    if said := complaint(form or forms.Entry, entry):
+        raise damaged(path, f"{task}: {said}")
 
 
 MARK: Final = "<!-- medical-tasks report -->"
@@ -210,8 +137,9 @@ _NAMES: Final = {"html": "report.html", "markdown": REPORT_FILE}
 def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None) -> dict[str, Path]:
     """Says which files are written.
 
-    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or, with several, this one.
-    `wanted`: `html`, `markdown`, `both`; None for both, or for what the suffix of `out` says.
+    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or,
+    with several, this one. `wanted`: `html`, `markdown`, `both`; None for both, or for what the
+    suffix of `out` says.
     """
     place = (
         out.expanduser()
@@ -230,14 +158,16 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
         and _OTHER_SUFFIX.fullmatch(place.suffix.lower())
     ):
         raise UsageError(
-            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {place.suffix}. Give such a name, or a folder."
+            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {place.suffix}. Give "
+            "such a name, or a folder."
         )
     if out is None or place.is_dir() or named is None:
         forms = tuple(_NAMES) if wanted in (None, "both") else (str(wanted),)
         places = {form: place / _NAMES[form] for form in forms}
     elif wanted not in (None, named):
         raise UsageError(
-            f"--out {out}: by its suffix it is {named}, but --format is {wanted}. Give a folder, or leave one of the two out."
+            f"--out {out}: by its suffix it is {named}, but --format is {wanted}. Give a folder, "
+            "or leave one of the two out."
         )
     else:
         places = {named: place}
@@ -261,7 +191,8 @@ def check_place(path: Path) -> None:
         ) from error
     if not (head.startswith(MARK) or _OF_A_RUN.match(head)):
         raise UsageError(
-            f"{path}: is there and is no report of this suite, so it is not written over. Choose another --out, or remove it."
+            f"{path}: is there and is no report of this suite, so it is not written over. Choose "
+            "another --out, or remove it."
         )
 
 

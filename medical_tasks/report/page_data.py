@@ -1,10 +1,12 @@
 """What a report shows: everything it needs, read and checked before a line is written.
 
-`report_data` fills these from run folders; the page and the Markdown are made from them alone. Where a dataset is credentialed,
-texts are "" here already: what renders a report cannot leak what it was never given.
+`report_data` fills these from run folders; the page and the Markdown are made from them alone.
+Where a dataset is credentialed, texts are "" here already: what renders a report cannot leak what
+it was never given.
 
-A report must open quickly, so its texts have a maximum size. Every text is cut in its middle to one length, the largest of
-`LENGTHS` at which all fit; where even the smallest is too much, the last items have no texts. What was left out is always stated.
+A report must open quickly, so its texts have a maximum size. Every text is cut in its middle to one
+length, the largest of `LENGTHS` at which all fit; where even the smallest is too much, the last
+items have no texts. What was left out is always stated.
 """
 
 from __future__ import annotations
@@ -16,13 +18,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.html_parts import Markup, markup
 from medical_tasks.report.plots import finite
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.runs.numbers import metric_label
-from medical_tasks.runs.results import groups_of
+from medical_tasks.runs.results import JsonDict, groups_of
 from medical_tasks.spec import MetricSpec, Plot, Table, View
 
 
@@ -65,7 +68,7 @@ class ReportTask:
     title: str
     benchmark: str
     access: str  # `open` or `credentialed`
-    entry: Mapping[str, Any]  # of `results.json`
+    entry: Entry  # of `results.json`
     metrics: Sequence[MetricSpec]  # those that `entry` reports, the headline first
     items: Sequence[ReportItem]  # in the dataset's order
     texts: str = ""  # why items have no texts, for the reader; "" when they have
@@ -123,7 +126,10 @@ class FittedItems:
 
 
 def cut_middle(text: str, length: int) -> str:
-    """Shortens a text to about `length` characters: its beginning, a mark that says how many are left out, its end."""
+    """Shortens a text to about `length` characters.
+
+    Its beginning, a mark that says how many are left out, its end.
+    """
     if len(text) <= length:
         return text
     head = (length + 1) // 2
@@ -131,7 +137,10 @@ def cut_middle(text: str, length: int) -> str:
 
 
 def size_of(text: str) -> int:
-    """How many bytes a text takes in a page: as JSON in UTF-8, with what HTML could read escaped."""
+    """How many bytes a text takes in a page.
+
+    As JSON in UTF-8, with what HTML could read escaped.
+    """
     if not text:
         return 0
     plain = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
@@ -143,9 +152,10 @@ def fit_texts(
 ) -> list[FittedItems]:
     """Cuts the texts of all runs' items, by task, to `max_bytes` together.
 
-    Runs of one task share texts that are the same in them (questions, gold), as they do in the page. Each task has an equal
-    part, and what one does not need the others have. Of a task that has too much even at the smallest length, the first items
-    keep their texts. `sys.maxsize` cuts nothing.
+    Runs of one task share texts that are the same in them (questions, gold), as they do in the
+    page. Each task has an equal part, and what one does not need the others have. Of a task that
+    has too much even at the smallest length, the first items keep their texts. `sys.maxsize` cuts
+    nothing.
     """
     for length in LENGTHS if max_bytes < sys.maxsize else (max_bytes,):
         made = [
@@ -230,7 +240,7 @@ def _texts(item: ReportItem) -> Iterator[str]:
 _ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
-def script_json(value: Any) -> Markup:
+def script_json(value: object) -> Markup:
     """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal."""
     # A part at a time: the encoder keeps every number as a text of its own until it is done.
     if isinstance(value, dict):
@@ -250,9 +260,10 @@ def script_json(value: Any) -> Markup:
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     """Sorts an item under one word by the metric that decides.
 
-    For a metric that is one or the other `right` or `wrong`; for a share, or a mean of repeats, `full`, `partly` or `zero`.
-    `unclear` for an answer that the reader could not tell, which counts as not right; `scored` for a count; `unscored` where a
-    reason says why there is no value, `no value` where the metric has no denominator.
+    For a metric that is one or the other `right` or `wrong`; for a share, or a mean of repeats,
+    `full`, `partly` or `zero`. `unclear` for an answer that the reader could not tell, which counts
+    as not right; `scored` for a count; `unscored` where a reason says why there is no value, `no
+    value` where the metric has no denominator.
     """
     value = finite(item.values.get(metric.name)) if metric is not None else None
     if value is None or metric is None:
@@ -268,15 +279,17 @@ def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     return "full" if value == best else "zero" if value == worst else "partly"
 
 
-def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
+def items_json(tasks: Sequence[ReportTask]) -> JsonDict:
     """What the page holds of a task's items.
 
     Returns:
-        `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of breakdowns); `strings`; `runs`,
-        each with `name`, `texts` (why there are none), `count` of its items, and columns of numbers of strings, which may end
-        before the last items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `n` unclear,
-        `h` hash, `s` decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a column a metric; `g` groups
-        (a number, or a list where they are several), a column a breakdown.
+        `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of
+        breakdowns); `strings`; `runs`, each with `name`, `texts` (why there are none), `count` of
+        its items, and columns of numbers of strings, which may end before the last items: `i` id,
+        `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `n` unclear, `h`
+        hash, `s` decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a
+        column a metric; `g` groups (a number, or a list where they are several), a column a
+        breakdown.
     """
     strings = {"": 0}  # each text once, by its number
 
@@ -288,7 +301,7 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
     # `average` metrics are of totals: no item has them.
     valued = dict.fromkeys(name for item in items for name in item.values)
     names = [name for name in dict.fromkeys([*declared, *valued]) if name in valued]
-    reported: dict[str, Any] = {}
+    reported: JsonDict = {}
     for task in reversed(tasks):
         reported |= task.entry["metrics"]
     groups = list(dict.fromkeys(name for item in items for name in item.groups))
@@ -320,34 +333,25 @@ def _columns(
     names: Sequence[str],
     groups: Sequence[str],
     decides: MetricSpec | None,
-) -> dict[str, Any]:
+) -> JsonDict:
     items = task.items
-    columns: dict[str, list[Any]] = {
-        "i": [number(item.id) for item in items],
-        "s": [number(decision(item, decides)) for item in items],
-        "q": [number(item.question) for item in items],
-        "a": [number(item.answer) for item in items],
-        "e": [number(item.gold) for item in items],
-        "p": [number(item.parsed) for item in items],
-        "w": [number(item.why) for item in items],
-        "u": [number(item.unscored) for item in items],
-        "n": [number(item.unclear) for item in items],
-        "h": [number(item.answer_sha256) for item in items],
-        "d": [
-            [
-                [
-                    number(v.id),
-                    number(v.value),
-                    number(v.unscored),
-                    number(v.text),
-                    [number(vote) for vote in v.votes],
-                ]
-                for v in item.verdicts
-            ]
-            or 0
-            for item in items
-        ],
+    # By their letters in the page: the texts of items, each a number of `strings`.
+    texts: dict[str, Callable[[ReportItem], str]] = {
+        "i": lambda item: item.id,
+        "s": lambda item: decision(item, decides),
+        "q": lambda item: item.question,
+        "a": lambda item: item.answer,
+        "e": lambda item: item.gold,
+        "p": lambda item: item.parsed,
+        "w": lambda item: item.why,
+        "u": lambda item: item.unscored,
+        "n": lambda item: item.unclear,
+        "h": lambda item: item.answer_sha256,
     }
+    columns: dict[str, list[object]] = {
+        letter: [number(text(item)) for item in items] for letter, text in texts.items()
+    }
+    columns["d"] = [_verdict_numbers(item, number) or 0 for item in items]
     for column in columns.values():  # what the last items lack takes no room
         while column and column[-1] == 0:
             column.pop()
@@ -360,6 +364,13 @@ def _columns(
     }
 
 
+def _verdict_numbers(item: ReportItem, number: Callable[[str], int]) -> list[object]:
+    return [
+        [*map(number, (one.id, one.value, one.unscored, one.text)), list(map(number, one.votes))]
+        for one in item.verdicts
+    ]
+
+
 def _written(value: float | None) -> float | None:
     known = finite(value)
     return known if known is None else int(known) if known.is_integer() else round(known, 6)
@@ -368,7 +379,10 @@ def _written(value: float | None) -> float | None:
 def _group_numbers(
     task: ReportTask, by: str, number: Callable[[str], int]
 ) -> list[list[int] | int]:
-    """Each item's groups of a breakdown; several come joined by a blank, and are written as a list."""
+    """Each item's groups of a breakdown.
+
+    Several come joined by a blank, and are written as a list.
+    """
     known = task.entry["breakdown"].get(by, {})
     told: dict[str, list[int] | int] = {"": 0}
     for joined in dict.fromkeys(

@@ -1,15 +1,17 @@
 """Plots of values with their intervals, as inline SVG that follows the page's colours and never shrinks its text.
 
-Horizontal positions are in percent of the available width, so that one drawing serves a phone and a wide screen.
+Horizontal positions are in percent of the available width, so that one drawing serves a phone and a
+wide screen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from medical_tasks.report.entries import Metric
 from medical_tasks.report.html_parts import Markup, markup, rendered
 from medical_tasks.runs.numbers import FEWEST, number
 from medical_tasks.spec import PlotPoint
@@ -64,12 +66,12 @@ def _step(span: float) -> float:
     return next(step * power for step in _STEPS if step * power * 5 >= span)
 
 
-def finite(value: Any) -> float | None:
+def finite(value: object) -> float | None:
     """A number that can be drawn; None for any other value (`nan`, infinite, absent)."""
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def point_of(label: str, metric: Mapping[str, Any], **more: Any) -> PlotPoint:
+def point_of(label: str, metric: Metric, **more: Any) -> PlotPoint:
     """A metric's estimate as a point."""
     value, low, high, n = (metric.get(name) for name in ("value", "ci_low", "ci_high", "n"))
     return PlotPoint(
@@ -79,7 +81,10 @@ def point_of(label: str, metric: Mapping[str, Any], **more: Any) -> PlotPoint:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a chart: its points are those of runs, a lane each, and of papers, which share the last lane."""
+    """A row of a chart.
+
+    Its points are those of runs, a lane each, and of papers, which share the last lane.
+    """
 
     label: str
     points: Sequence[PlotPoint]
@@ -97,7 +102,8 @@ def intervals_chart(
 ) -> Markup:
     """Draws a row a line: dots with a bar for their interval, and open diamonds for published results.
 
-    `series`: the labels of points that have a shape and colour of their own, with a legend. Every number is said in words.
+    `series`: the labels of points that have a shape and colour of their own, with a legend. Every
+    number is said in words.
     """
     scale = scale_of([end for line in lines for point in line.points for end in _ends(point)], unit)
     return rendered(
@@ -113,7 +119,8 @@ def intervals_chart(
         ),
         mark=lambda point, lane: _mark(point, scale, lane, series),
         words=lambda point: interval_words(point, unit),
-        # The source of a paper's figure has no room; a warning that goes with a run's number always has.
+        # The source of a paper's figure has no room; a warning that goes with a run's number always
+        # has.
         short=lambda point: interval_words(
             replace(point, few=False, detail="" if point.published else point.detail), unit
         ),
@@ -154,7 +161,10 @@ def interval_mark(
     published: bool = False,
     few: bool = False,
 ) -> Markup:
-    """Draws one value with its interval for a cell of a table; the cells beside it say the same in numbers."""
+    """Draws one value with its interval for a cell of a table.
+
+    The cells beside it say the same in numbers.
+    """
     kind = " mt-published" if published else " mt-few" if few else ""
     drawn = _drawn(value, low, high, scale=scale, y=10, published=published)
     return markup(
@@ -215,7 +225,10 @@ def plane_svg(
     labels: tuple[str, str],
     unit: str,
 ) -> Markup:
-    """Draws points across by their first value, in `unit`, and up by their second, a share; papers' have numbers for names."""
+    """Draws points across by their first value, in `unit`, and up by their second, a share.
+
+    Papers' have numbers for names.
+    """
     known = [pair for pair in pairs if all(finite(point.value) is not None for point in pair)]
     scale = scale_of([end for across, _ in known for end in _ends(across)], unit)
     return rendered(

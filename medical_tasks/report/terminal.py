@@ -2,66 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
 from medical_tasks.judges.budget import foreseen_said
 from medical_tasks.models.usage import usage_said
+from medical_tasks.report.entries import Entry
+from medical_tasks.report.table import Table
+from medical_tasks.report.tables import results_table
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import (
     bounds,
-    coverage,
-    interval,
-    metric_label,
     unclear_counts,
     unclear_notes,
     value_notes,
-    valued,
 )
 from medical_tasks.runs.recipes import NO_SAMPLE
+from medical_tasks.runs.results import Json
 from medical_tasks.spec import UNANSWERED
 
-_HEADER = ("model", "task", "metric", "value", "95 % interval", "n", "scored")
 
+def render_table(*runs: Json) -> str:
+    """Makes the table of one or more runs (content of each `results.json`), with its notes.
 
-def render_table(*runs: Mapping[str, Any]) -> str:
-    """Makes the table of one or more runs (content of each `results.json`): a row a model, task and metric.
-
-    Bounds stand where a judge decided, something is missing or an answer is unclear; items without a score are named below, with
-    what they could change.
+    Items without a score are named below, with what they could change.
     """
     entries = [(name, entry) for results in runs for name, entry in results["tasks"].items()]
-    with_bounds = any(
-        "judge" in entry or entry["coverage"]["unscored"] or unclear_counts(entry)
-        for _, entry in entries
-    )
-    rows: list[Sequence[str]] = []
-    notes: list[str] = []
+    lines = text_table(results_table(entries))
     for name, entry in entries:
-        model = entry["recipe"]["model"]["name"]
-        for metric_name, metric in entry["metrics"].items():
-            cells = [model, name, metric_label(metric_name, metric), valued(metric)]
-            cells += [interval(metric), str(metric["n"]), coverage(entry, metric)]
-            rows.append([*cells, bounds(metric)] if with_bounds else cells)
-        notes += [styled(f"{model}, {name}: {line}", "bold") for line in paper_lines(entry)]
-        notes += [f"{model}, {name}: {note}" for note in entry_notes(entry)]
-        if entry["coverage"]["unscored"]:
-            reasons = ", ".join(
-                f"{count} x {reason}" for reason, count in entry["coverage"]["unscored"].items()
-            )
+        about = f"{entry['recipe']['model']['name']}, {name}"
+        lines += [styled(f"{about}: {line}", "bold") for line in paper_lines(entry)]
+        lines += [f"{about}: {note}" for note in entry_notes(entry)]
+        if unscored := entry["coverage"]["unscored"]:
+            reasons = ", ".join(f"{count} x {reason}" for reason, count in unscored.items())
             first, metric = next(iter(entry["metrics"].items()))
-            with_them = (
-                "With them, and whatever is unclear," if unclear_counts(entry) else "With them"
+            unclear = ", and whatever is unclear," if unclear_counts(entry) else ""
+            lines.append(
+                f"{about}: not scored: {reasons}. With them{unclear} {first} is {bounds(metric)}."
             )
-            notes.append(
-                f"{model}, {name}: not scored: {reasons}. {with_them} {first} is {bounds(metric)}."
-            )
-    return "\n".join([*align((*_HEADER, "bounds") if with_bounds else _HEADER, rows), *notes])
+    return "\n".join(lines)
 
 
-def entry_notes(entry: Mapping[str, Any]) -> list[str]:
+def text_table(table: Table) -> list[str]:
+    """Writes a table as lines: texts to the left, numbers to the right."""
+    header = [
+        column.label if column.name == "n" else column.label.lower() for column in table.columns
+    ]
+    rows = [
+        [shown if isinstance(shown, str) else shown.text for shown in row.cells]
+        for row in table.rows
+    ]
+    return align(header, rows)
+
+
+def entry_notes(entry: Entry) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
     said = [*_judge(entry), *unclear_notes(entry), *value_notes(entry)]
     if entry.get("usage"):
@@ -79,7 +72,8 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
         said.append(f"a random sample of {of}{whole}.")
     if shard := recipe.get("shard"):
         said.append(
-            f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` makes one run of the parts."
+            f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` "
+            "makes one run of the parts."
         )
     if entry.get("cut_at_length"):
         said.append(
@@ -88,12 +82,13 @@ def entry_notes(entry: Mapping[str, Any]) -> list[str]:
     if entry.get("shortened"):
         rule = recipe["truncation"]["rule"]
         said.append(
-            f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the model's context ({rule})."
+            f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the "
+            f"model's context ({rule})."
         )
     return said
 
 
-def _judge(entry: Mapping[str, Any]) -> list[str]:
+def _judge(entry: Entry) -> list[str]:
     """The judge's coverage, cost and last check; nothing for a task without one."""
     judge = entry.get("judge")
     if judge is None:

@@ -1,4 +1,7 @@
-"""Asking a model about each item of a construction, under the data guard and as judges are asked; the same command resumes."""
+"""Asking a model about each item of a construction, under the data guard and as judges are asked.
+
+The same command resumes.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class Asked:
         self.recipe = {**recipe, "model": dict(session.identity)}
 
     def ask(self, questions: Sequence[Question], *, step: str = "") -> JsonDict:
-        """The value of each question that has one; `step` stands before the reasons of the others."""
+        """The value of each question that has one.
+
+        `step` stands before the reasons of the others.
+        """
         values: JsonDict = {}
         self.tries = {}
         for each in self.session.ask(questions):
@@ -62,7 +68,8 @@ def asked(
 ) -> Iterator[Asked]:
     """Opens the model of parsed options for a step; a forecast asks and leaves nothing.
 
-    `what`: what is made. `finished`: the file that is there once an outcome was written. `args`: usual settings of the model.
+    `what`: what is made. `finished`: the file that is there once an outcome was written. `args`:
+    usual settings of the model.
     """
     tries, longest = TRIES if arguments.tries is None else arguments.tries, arguments.max_new_tokens
     check_least({"--tries": tries, "--max-new-tokens": longest})
@@ -72,7 +79,8 @@ def asked(
     )
     if name.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in name:
         raise UsageError(
-            f"unknown model {arguments.model!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME."
+            f"unknown model {arguments.model!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or "
+            "openai-api/HOST/NAME."
         )
     options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=arguments.forecast)
     opening: JsonDict = {"args": args, "options": options, "label": what, "role": "model"}
@@ -86,9 +94,9 @@ def asked(
     refusal = f"{what} were begun with other settings ({{}}). Repeat that command to go on, or move this folder away to begin anew."
 
     def folder() -> RunFolder:
-        place = make_folder(arguments.folder)
-        begun = bool(finished) and (place / finished).exists()
-        own = make_folder(place / GENERATION)
+        path = make_folder(arguments.folder)
+        begun = bool(finished) and (path / finished).exists()
+        own = make_folder(path / GENERATION)
         return open_run_folder(
             own, decisive, private=policy.protecting(), begun=begun, refusal=refusal
         )

@@ -25,7 +25,10 @@ def run_baseline(
     prompts: str = "own",
     upstream: Path | None = None,
 ) -> AnsweredTask:
-    """Answers a task with a baseline of `stand_ins.BASELINES` or of its benchmark; `copy-example` copies from the set `prompts`."""
+    """Answers a task with a baseline of `stand_ins.BASELINES` or of its benchmark.
+
+    `copy-example` copies from the set `prompts`.
+    """
     own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
     responses: Iterable[str]
     identity: Json
@@ -40,8 +43,9 @@ def run_baseline(
         )
         if (example := shown.example) is None:
             raise UsageError(
-                f"{task.name}: its questions show no worked example, so that baseline/{COPY_EXAMPLE} has nothing to copy. Use it "
-                "with a task that shows one, such as medcalc_one_shot."
+                f"{task.name}: its questions show no worked example, so that "
+                f"baseline/{COPY_EXAMPLE} has nothing to copy. Use it with a task that shows one, "
+                "such as medcalc_one_shot."
             )
         responses = (example(item).reply for item in data.items)
         identity = {"prompts": shown.name, "sha256": shown.sha256}
@@ -77,6 +81,6 @@ def _answered(
             own[name].identity(task, arguments)
         )
     if name not in BASELINES:
-        known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
-        raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {known}.")
+        names = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
+        raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {names}.")
     return baseline_responses(name, task, data.items, task.benchmark.gold_response), {}

@@ -1,7 +1,7 @@
-"""Scores corrected for the judge's errors (`--calibration`): whether a check of the judge fits a run, and what is reported of it.
+"""Scores corrected for the judge's errors (`--calibration`): which check fits, what is reported.
 
-A check fits that asked the same judge in the same way about the task's own set of pairs. A general set (ANLI, MedNLI) says how the
-judge errs elsewhere: that is stated beside the numbers.
+A check fits that asked the same judge in the same way about the task's own set of pairs. A general
+set (ANLI, MedNLI) says how the judge errs elsewhere: that is stated beside the numbers.
 
 A correction assumes that the judge errs on a run's answers as on the labelled ones. Its errors may
 depend on three things: the group of the question, the length of the answer, and whether it is by a
@@ -122,7 +122,10 @@ def raw_name(name: str, declared: Container[str]) -> str:
 
 @dataclass(frozen=True)
 class Answers:
-    """The judged answers, by item, and the name of the model that gave them; "" where nobody says."""
+    """The judged answers, by item, and the name of the model that gave them.
+
+    "" where nobody says.
+    """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     model: str = ""
@@ -136,8 +139,8 @@ class _Factor:
         name: what it is called.
         labels: the kind that each label is of.
         items: the kind of each item.
-        labels_at: where each label stands on the factor's scale, if it has one: 0 is the mean of the
-            lower side, 1 of the upper.
+        labels_at: where each label stands on the factor's scale, if it has one: 0 is the mean of
+            the lower side, 1 of the upper.
         items_at: where each item stands.
         refused: why the labels do not reach as far as the items; "" where they do.
     """
@@ -171,14 +174,14 @@ class Calibration:
         keys = ("votes",) if self.check["set"] in GENERAL else ("votes", "mode", "prompts")
         checked = {"judge": dict(self.check["judge"]["identity"])}
         checked |= {key: self.check[key] for key in keys}
-        asked = {"judge": dict(identity), **{key: recipe[key] for key in keys}}
-        if checked != asked:
+        here = {"judge": dict(identity), **{key: recipe[key] for key in keys}}
+        if checked != here:
             how = {"votes": recipe["votes"], "mode": recipe["mode"]}
             how["prompts"] = recipe["prompts"]["set"]
             command = check_command(self.check["set"], judge=recipe["name"], **how)
             raise UsageError(
                 f"{self.path}: is a check of another judge, or one asked otherwise: "
-                f"{differing(checked, asked)} (the check and this run). Check this one: {command}"
+                f"{differing(checked, here)} (the check and this run). Check this one: {command}"
             )
 
     def columns(self, task: TaskSpec) -> list[str]:
@@ -230,14 +233,7 @@ class Calibration:
 
         labels = _decided(self.check["labels"])
         gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
-        if metric.verdict == "several":
-            raise correction.NotCorrectableError(
-                "more than one verdict goes into each count, so that errors do not average out"
-            )
-        if metric.verdict == "contradiction" and "not_entailment" in judged:
-            raise correction.NotCorrectableError(
-                "the judge tells entailed from not entailed and no more"
-            )
+        _check_verdicts(metric, judged)
         ids, classes, verdicts = run.verdicts(metric, (gold, judged))
         gold, judged = (
             [name if name in classes else classes[-1] for name in names] for names in (gold, judged)
@@ -248,7 +244,7 @@ class Calibration:
         factors = self._factors(labels, run, ids)
         mass = verdicts.unit * verdicts.counts.sum(axis=1)
         shifted = [factor for factor in factors if _is_shifted(factor, mass)]
-        said = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
+        note = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
         needed, half = 0, math.nan
         share = float((verdicts.unit @ verdicts.counts).sum() / (verdicts.of.sum() or 1.0))
         try:
@@ -264,13 +260,13 @@ class Calibration:
             value, own_error = correction.corrected(learnt, spread, limits=metric.limits)
         except correction.NotCorrectableError as reason:
             advice = _advice(needed, judged, verdicts, classes, form) if reason.labels else ""
-            raise correction.NotCorrectableError(f"{reason} ({said}){advice}") from None
+            raise correction.NotCorrectableError(f"{reason} ({note}){advice}") from None
         widened = _widened(factors, used, mass, pooled, error, clusters)
         if 2.0 * half > HALF_WIDTH:
-            said += f": they alone leave ±{2.0 * half:.1%} of verdicts"
-            said += _advice(needed, judged, verdicts, classes, form)
+            note += f": they alone leave ±{2.0 * half:.1%} of verdicts"
+            note += _advice(needed, judged, verdicts, classes, form)
         assumes = self._assumed(len(gold), used)
-        said += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
+        note += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
         figure = _figure(value, widened, metric)
         figure["calibration"] = {
             **_error_json(own_error),
@@ -279,7 +275,7 @@ class Calibration:
             "set": self.check["set"],
             "sha256": self.sha256,
             "form": form,
-            "said": f"corrected by {said}{_ELSEWHERE * (self.check['set'] in GENERAL)}",
+            "said": f"corrected by {note}{_ELSEWHERE * (self.check['set'] in GENERAL)}",
             "assumes": assumes,
             "adjusted_for": [factor.name for factor in used],
             "widened_by": widened,
@@ -386,6 +382,18 @@ class _Run:
         return 0.0, 0.0, 0.0, value * of, of
 
 
+def _check_verdicts(metric: MetricSpec, judged: Sequence[str]) -> None:
+    """Refuses metrics of which labels do not say how their verdicts err."""
+    from medical_tasks.scoring.correction import NotCorrectableError
+
+    if metric.verdict == "several":
+        raise NotCorrectableError(
+            "more than one verdict goes into each count, so that errors do not average out"
+        )
+    if metric.verdict == "contradiction" and "not_entailment" in judged:
+        raise NotCorrectableError("the judge tells entailed from not entailed and no more")
+
+
 def _by_class(
     hit: str, named: Sequence[Counter[str]], sides: Floats, labels: Sequence[Sequence[str]]
 ) -> tuple[tuple[str, ...], Floats]:
@@ -432,25 +440,28 @@ def _error_json(error: JudgeError) -> JsonDict:
 def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """The labels of pairs on which people agree, and which the judge gave a verdict."""
     pairs = zip(labels["gold"], labels["judge"], labels["cluster"], strict=True)
-    kept = [place for place, label in enumerate(pairs) if None not in label]
-    return {name: [column[place] for place in kept] for name, column in labels.items()}
+    kept = [index for index, label in enumerate(pairs) if None not in label]
+    return {name: [column[index] for index in kept] for name, column in labels.items()}
 
 
 def _groups(labels: Mapping[str, Sequence[Any]], items: Sequence[Item]) -> list[_Factor]:
     """The groups of questions that labels and items both tell."""
     import numpy as np
 
-    found = []
+    factors = []
     for name, of_labels in labels.items():
         by = name.removeprefix("group_")
         own = [item.groups.get(by) for item in items]
         if by != name and all(isinstance(group, str) for group in own):
-            found.append(_Factor(by, np.array(of_labels), np.array(own)))
-    return found
+            factors.append(_Factor(by, np.array(of_labels), np.array(own)))
+    return factors
 
 
 def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
-    """How long the answers are, on a scale of log words; nothing where half of the labels are not longer."""
+    """How long the answers are, on a scale of log words.
+
+    Nothing where half of the labels are not longer.
+    """
     import numpy as np
 
     own = np.array([len(text.split()) for text in texts])
@@ -505,7 +516,10 @@ def _stratified(
     form: Form,
     run: Verdicts,
 ) -> tuple[Sequence[_Factor], Rescoring, Verdicts]:
-    """Learns from the labels by as many factors as they suffice for; the verdicts are counted by the same strata."""
+    """Learns from the labels by as many factors as they suffice for.
+
+    The verdicts are counted by the same strata.
+    """
     import numpy as np
 
     from medical_tasks.scoring.correction import NotCorrectableError, rescoring
@@ -523,22 +537,22 @@ def _stratified(
         gold, judged, clusters = (column[kept].tolist() for column in labels)
         numbers = np.searchsorted(strata, of_labels[kept]).tolist()
         try:
-            found = rescoring(gold, judged, classes, clusters=clusters, form=form, strata=numbers)
+            learnt = rescoring(gold, judged, classes, clusters=clusters, form=form, strata=numbers)
         except NotCorrectableError:
             if used:
                 continue
             raise
         # Items outside the strata have no verdicts.
-        place = np.searchsorted(strata, of_items).clip(max=len(strata) - 1)
+        index = np.searchsorted(strata, of_items).clip(max=len(strata) - 1)
         counts = np.zeros((items, len(strata), len(classes)))
-        counts[np.arange(items), place] = run.counts
+        counts[np.arange(items), index] = run.counts
         names = tuple(f"{kind}{name}" for kind in strata for name in classes)
-        return used, replace(found, classes=names), replace(run, counts=counts.reshape(items, -1))
+        return used, replace(learnt, classes=names), replace(run, counts=counts.reshape(items, -1))
     raise AssertionError("the last try is without factors")
 
 
 def _distance(factor: _Factor, used: Sequence[_Factor], mass: Floats) -> float:
-    """How far the run's answers lie from the labelled ones that correct them, on the factor's scale."""
+    """How far the run's answers lie from the labelled ones, on the factor's scale."""
     import numpy as np
 
     of_labels = _joined([each.labels for each in used], len(factor.labels))
@@ -564,7 +578,7 @@ def _widened(
     """
     from medical_tasks.scoring.correction import NotCorrectableError, drift
 
-    found: dict[str, JsonDict] = {}
+    widened: dict[str, JsonDict] = {}
     for factor in factors:
         distance = 0.0 if factor.labels_at is None else _distance(factor, used, mass)
         if abs(distance) < _NOWHERE:
@@ -575,12 +589,12 @@ def _widened(
             continue
         if factor.refused and not further.ci_low <= 0.0 <= further.ci_high:
             raise NotCorrectableError(
-                f"the judge errs otherwise on long answers than on short ones, and {factor.refused}. "
-                "Label some of this run's own",
+                "the judge errs otherwise on long answers than on short ones, and "
+                f"{factor.refused}. Label some of this run's own",
                 labels=False,
             )
-        found[factor.name] = {"distance": distance, "drift": [further.ci_low, further.ci_high]}
-    return found
+        widened[factor.name] = {"distance": distance, "drift": [further.ci_low, further.ci_high]}
+    return widened
 
 
 def _unlike_said(
@@ -589,15 +603,15 @@ def _unlike_said(
     """Says what widened the interval, and what could not be adjusted for."""
     from medical_tasks.scoring.correction import widening
 
-    said = ""
+    text = ""
     for name, each in widened.items():
         down, up = widening(**each)
         if max(down, up) >= LEAST_SAID:
             side = _SIDES[name][each["distance"] > 0.0]
-            said += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
+            text += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
     if left := [each.name for each in shifted if each not in used and each.name not in widened]:
-        said += f"; {' and '.join(left)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
-    return said
+        text += f"; {' and '.join(left)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
+    return text
 
 
 def _column_names(metric: MetricSpec) -> list[str]:
@@ -608,26 +622,34 @@ def _column_names(metric: MetricSpec) -> list[str]:
 def _advice(
     needed: int, judged: Sequence[str], run: Verdicts, classes: Sequence[str], form: Form
 ) -> str:
-    """How many labels would do, and the verdicts that the run has most of for each that is labelled."""
-    said = dict(zip(classes, run.counts.sum(axis=0), strict=True))
-    name = max(classes, key=lambda each: said[each] / max(1, judged.count(each)))
+    """How many labels would do, and of which verdicts the run has most for each label."""
+    counts = dict(zip(classes, run.counts.sum(axis=0), strict=True))
+    name = max(classes, key=lambda each: counts[each] / max(1, judged.count(each)))
     more = (
         f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts" if needed else ""
     )
     if form == "confusion":
         return f"{more}; label further answers, chosen without a look at the judge's verdicts"
-    return f"{more}; label next what the judge calls {name} ({said[name]:,.0f} verdicts here, {judged.count(name):,} labelled)"
+    return f"{more}; label next what the judge calls {name} ({counts[name]:,.0f} verdicts here, {judged.count(name):,} labelled)"
 
 
 def read_calibration(
     path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **asked: Any
 ) -> Calibration:
-    """Reads a check (its folder, or its file) and refuses one that is not of the tasks' set of pairs; `asked`: judge and how."""
+    """Reads a check and refuses one that is not of the tasks' set of pairs.
+
+    Args:
+        path: of its folder, or its file.
+        tasks: what is scored.
+        sampled: whether its labels are of this run's verdicts.
+        asked: the judge, and how it is asked.
+    """
     path, raw, check = read_check(path)
     name = str(check["set"])
     if sampled and name in GENERAL:
         raise UsageError(
-            f"{path}: a check on {name} has no labels of this run's answers. Leave out --calibration-from run."
+            f"{path}: a check on {name} has no labels of this run's answers. Leave out "
+            "--calibration-from run."
         )
     for task in (task for task in tasks if task.judge):
         own = check_set_of(task)
@@ -635,8 +657,8 @@ def read_calibration(
         if name != own and not (entails and name in GENERAL):
             fitting = [own] * bool(task.benchmark.check_sets()) + [*GENERAL] * entails
             raise UsageError(
-                f"{path}: is a check on {name}, and {task.name} takes one on {' or '.join(fitting) or 'no set'}. Make it: "
-                f"{check_command(own, **asked)}"
+                f"{path}: is a check on {name}, and {task.name} takes one on "
+                f"{' or '.join(fitting) or 'no set'}. Make it: {check_command(own, **asked)}"
             )
     return Calibration(
         path, hashlib.sha256(raw).hexdigest(), check, "prediction" if sampled else "confusion"
@@ -645,6 +667,6 @@ def read_calibration(
 
 def same_calibration(entries: Sequence[Json]) -> bool:
     """Whether corrected metrics were corrected alike."""
-    told = [mapping(entry.get("calibration")) for entry in entries]
-    first, *others = ([each.get(key) for key in ("sha256", "form", "classes")] for each in told)
+    facts = [mapping(entry.get("calibration")) for entry in entries]
+    first, *others = ([each.get(key) for key in ("sha256", "form", "classes")] for each in facts)
     return bool(first[0]) and all(each == first for each in others)

@@ -1,12 +1,13 @@
 """From scored items to a metric's figure: number, interval and bounds.
 
-Every item is in one of four states for a metric. It is *decided*: it has a value. It has *nothing to
-count*: its denominator is 0. It is *open*: verdicts of the judge are missing, or it has no answer. Or
-it is *unclear*: the reader could not tell the answer, which counts as not right and might be right.
+Every item is in one of four states for a metric. It is *decided*: it has a value. It has *nothing
+to count*: its denominator is 0. It is *open*: verdicts of the judge are missing, or it has no
+answer. Or it is *unclear*: the reader could not tell the answer, which counts as not right and
+might be right.
 
 Example:
-    Three answers have four statements each. The judge said of the first that 3 of 4 hold, of the second
-    that 1 of 2 holds and nothing of the other two; of the third it said nothing.
+    Three answers have four statements each. The judge said of the first that 3 of 4 hold, of the
+    second that 1 of 2 holds and nothing of the other two; of the third it said nothing.
 
     - value: the second is estimated by its own verdicts as 0.5, the third by the judged answers'
       mean, (0.75 + 0.5) / 2 = 0.625. The value is (0.75 + 0.5 + 0.625) / 3 = 0.625.
@@ -51,11 +52,42 @@ Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 """What each metric could have been on an item without an answer."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Estimated:
+    """What stands for an undecided metric of an answered item.
+
+    Attributes:
+        value: the value.
+        weight: its denominator, 1 but for a pooled ratio.
+        own: whether verdicts on the item itself went into it.
+    """
+
+    value: float
+    weight: float
+    own: bool
+
+
+class _Share(NamedTuple):
+    """What an item adds to a metric's numerator and denominator."""
+
+    above: float
+    below: float
+    cluster: str
+
+
+class _Open(NamedTuple):
+    """Between which values an item's lies, and its largest possible denominator, inf if unknown."""
+
+    low: float
+    high: float
+    weight: float
+
+
 class Estimator:
     """A task's scores, with estimates for the verdicts that are missing.
 
-    Figures of a group of items use the estimates of the whole task: the verdicts of other answers that
-    stand for missing ones need not be of the group.
+    Figures of a group of items use the estimates of the whole task: the verdicts of other answers
+    that stand for missing ones need not be of the group.
     """
 
     def __init__(
@@ -164,8 +196,8 @@ class Estimator:
     def _sums(self, metric: MetricSpec, item: Item, end: int | None) -> Sums:
         """What an item adds to a metric's numerator and denominator; nan where nothing is known.
 
-        `end` is 0 or 1 for the smallest or largest value that an unclear answer could have, and None
-        for the value that it counts as.
+        `end` is 0 or 1 for the smallest or largest value that an unclear answer could have, and
+        None for the value that it counts as.
         """
         score = self._counted(metric, item)
         if score is None:
@@ -186,7 +218,10 @@ class Estimator:
         return score
 
     def _range(self, metric: MetricSpec, items: Sequence[Item]) -> tuple[float, float] | None:
-        """The range of a metric's values: its own, or the widest of these items'; None for no end."""
+        """The range of a metric's values: its own, or the widest of these items'.
+
+        None for no end.
+        """
         low, high = metric.limits
         if self._limits is not None and items:
             limits = [self._limits(item).get(metric.name, metric.limits) for item in items]
@@ -290,22 +325,6 @@ def _average_bound(name: BoundName, totals: Sequence[tuple[float, Figure]]) -> f
     ends = [(share, total[name]) for share, total in totals]
     finite = [share * end for share, end in ends if end is not None]
     return math.fsum(finite) if ends and len(finite) == len(ends) else None
-
-
-class _Share(NamedTuple):
-    """What an item adds to a metric's numerator and denominator."""
-
-    above: float
-    below: float
-    cluster: str
-
-
-class _Open(NamedTuple):
-    """Between which values an item's lies, and its largest possible denominator, inf if unknown."""
-
-    low: float
-    high: float
-    weight: float
 
 
 class _Tally:
@@ -460,8 +479,8 @@ class _Tally:
     def _bound(self, end: int) -> float | None:
         """The value if all that is open or unclear had been worst (`end` 0), or best (1).
 
-        The denominator is the largest possible one. None where there is no end: an item may have any
-        value, or nothing counts.
+        The denominator is the largest possible one. None where there is no end: an item may have
+        any value, or nothing counts.
         """
         limited = [limits for limits in self.missing if limits.weight < math.inf]
         below = [*(share.below for share in self.decided), *(open_.weight for open_ in limited)]
@@ -479,7 +498,8 @@ class _Tally:
             ends.append((top + more) / (bottom + math.fsum(open_.weight for open_ in self.joining)))
         if not ends:
             return None
-        # Of a pooled share an unclear answer leaves the denominator open as well: see `ItemScore.limits`.
+        # Of a pooled share an unclear answer leaves the denominator open as well: see
+        # `ItemScore.limits`.
         worst = min if end == 0 else max
         return _number(_clipped(worst(ends), self.metric.limits))
 
@@ -499,7 +519,10 @@ def _lacking(scores: Iterable[ItemScore]) -> str:
 
 
 def _undecided(metric: MetricSpec, scores: Iterable[ItemScore]) -> str:
-    """Why nothing stands for the missing verdicts of these; "" where something does, or none lack."""
+    """Why nothing stands for the missing verdicts of these.
+
+    "" where something does, or none lack.
+    """
     judged = [score for score in scores if metric.name in score.counts]
     missing = [score for score in judged if metric.name not in score.values]
     if not missing:
@@ -558,21 +581,6 @@ def _inside(figure: Figure, *, whole: bool) -> Figure:
 def _number(value: float) -> float | None:
     """JSON has neither nan nor inf; a value that cannot be computed, or has no end, is null."""
     return float(value) if math.isfinite(value) else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimated:
-    """What stands for an undecided metric of an answered item.
-
-    Attributes:
-        value: the value.
-        weight: its denominator, 1 but for a pooled ratio.
-        own: whether verdicts on the item itself went into it.
-    """
-
-    value: float
-    weight: float
-    own: bool
 
 
 def estimated(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str, Estimated]:
@@ -638,8 +646,8 @@ class _Rates:
         """How probably missing verdicts hold a hit where none is known.
 
         The known verdicts of answers about as long stand for it, so many of them hidden by chance.
-        Example: of a clean answer's 4 verdicts 1 is missing. An answer with 1 hit in 4 hides just that
-        one in 1 of 4 cases, two clean answers always hide none: (1/4) / (1/4 + 1 + 1) = 0.11.
+        Example: of a clean answer's 4 verdicts 1 is missing. An answer with 1 hit in 4 hides just
+        that one in 1 of 4 cases, two clean answers always hide none: (1/4) / (1/4 + 1 + 1) = 0.11.
         """
         judged = [counts for counts in self._judged if counts.known]
         alike = [counts for counts in judged if abs(round(counts.of) - of) <= _ABOUT_AS_LONG]

@@ -1,6 +1,7 @@
 """Running tasks from the options of `run` and `score`: data, model or answers, judge, results.
 
-Both take the options as their verbs declare them, and the tasks with their datasets' specs by task name.
+Both take the options as their verbs declare them, and the tasks with their datasets' specs by task
+name.
 """
 
 from __future__ import annotations
@@ -81,7 +82,10 @@ BASELINE: Final = "baseline/"
 
 
 def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
-    """Asks a model and scores its answers; the run's folder, or None after a forecast and in all but the main process."""
+    """Asks a model and scores its answers.
+
+    The run's folder, or None after a forecast and in all but the main process.
+    """
     check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     # Before a row is read: what goes wrong with one may not be told in its own words.
@@ -155,7 +159,8 @@ def _evaluated(
         _forecast(judge, _references(tasks, data, options))
         once = " for each repeat" if options.repeats > 1 else ""
         tell(
-            f"This is{once} with the reference answers in place of the model's. No judge was asked, nothing is written."
+            f"This is{once} with the reference answers in place of the model's. No judge was "
+            "asked, nothing is written."
         )
         return None
     private = any(not policy.text_allowed(spec) for spec in specs.values())
@@ -174,7 +179,8 @@ def read_task_args(text: str, tasks: Sequence[TaskSpec]) -> dict[str, str]:
         if name not in known:
             said = f"They take: {', '.join(sorted(known))}." if known else "They take none."
             raise UsageError(
-                f"--task-args: {name!r} is not a setting of {', '.join(task.name for task in tasks)}. {said}"
+                f"--task-args: {name!r} is not a setting of "
+                f"{', '.join(task.name for task in tasks)}. {said}"
             )
     return given
 
@@ -222,7 +228,10 @@ def _finished(
     options: RunOptions,
     request: JudgeRequest | None,
 ) -> Path | None:
-    """Answers, then scores; a judge that needs no weights is opened first, so that what it lacks is told at once."""
+    """Answers, then scores.
+
+    A judge that needs no weights is opened first, so that what it lacks is told at once.
+    """
     if request is not None:
         check_request(request, tasks)
     for task in tasks:
@@ -388,13 +397,17 @@ def _opened_roles(
 def rescore(
     arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec
 ) -> tuple[Path, bool] | None:
-    """Scores answers that are there: the folder, and whether an item has none; None after a forecast and in further processes."""
+    """Scores answers that are there: the folder, and whether an item has none.
+
+    None after a forecast and in further processes.
+    """
     if not is_main_process():
         return None  # there is nothing to share among processes
     request = judge_request(arguments, [task], prompts=arguments.prompts)
     if request is None and arguments.prompts != "own":
         raise UsageError(
-            f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. Leave it out."
+            f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. "
+            "Leave it out."
         )
     drawn = read_drawn(arguments)
     with policy.protect(
@@ -432,8 +445,8 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
         return None
     if answered.repeats:
         raise UsageError(
-            f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet has one answer to each. Leave "
-            "it out."
+            f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet "
+            "has one answer to each. Leave it out."
         )
     return read_adjudication(path, task, answered.responses)
 
@@ -444,19 +457,21 @@ def _scoring_args(text: str, task: TaskSpec, recipe: Json) -> dict[str, str]:
     questions = [name for name in given if name not in task.scoring_arguments]
     if questions:
         raise UsageError(
-            f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave it out."
+            f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave "
+            "it out."
         )
     asked = task.scoring_args(recipe.get("task_args", {}))
     for name, value in asked.items():
         if given.get(name, value) != value:
             raise UsageError(
-                f"--task-args: {name}={given[name]}, but the run's questions were asked with {name}={value}. Leave it out."
+                f"--task-args: {name}={given[name]}, but the run's questions were asked with "
+                f"{name}={value}. Leave it out."
             )
     return {**asked, **given}
 
 
 def _kept(path: Path) -> Path | None:
-    """The store of a scoring that was begun, so that a forecast leaves out what was judged already."""
+    """The store of a scoring that was begun: a forecast leaves out what was judged already."""
     store = existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
     return store if store is not None and store.is_file() else None
 
@@ -484,7 +499,8 @@ def _answered(
         source["tables"] = choice.said
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
     answered = _of_responses(task, data, responses, recipe, "not in the responses")
-    # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
+    # Not their content: a corrected file is scored again into the same folder, in which nothing
+    # else lies.
     return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
 
 
@@ -492,7 +508,8 @@ def _check_one(**given: object) -> None:
     names = [f"--{name}" for name, value in given.items() if value]
     if len(names) > 1:
         raise UsageError(
-            f"{' and '.join(names)}: the interval would carry the error of one of them alone. Give one."
+            f"{' and '.join(names)}: the interval would carry the error of one of them alone. Give "
+            "one."
         )
 
 

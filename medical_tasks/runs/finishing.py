@@ -1,4 +1,4 @@
-"""From answers to a run's files: scoring each task, by a judge where it takes one, and writing results.
+"""From answers to a run's files: scoring, by a judge where a task takes one, and results.
 
 What happens to the scores of a task on their way to `results.json` is in `summary`.
 """
@@ -177,8 +177,8 @@ class _Scoring:
                 rows = self.corrections.added_to(rows)
             items.add(rows)
             self.adjudicated += block.adjudicated
-            for own, found in zip(kept, scores, strict=True):
-                own |= _without_texts(found, values)
+            for own, scored in zip(kept, scores, strict=True):
+                own |= _without_texts(scored, values)
         return ScoredTask(
             task=task.task,
             items=task.items,
@@ -213,16 +213,16 @@ def _scored_blocks(
     task, responses = answered.task, answered.responses
     scoring = Scoring(judging=judging, arguments=answered.scoring_args)
     for items in _blocks(answered):
-        asked = [item for item in items if item.id in responses]
+        answered_items = [item for item in items if item.id in responses]
         rows: list[JsonDict] = getattr(judging.judge, "rows", []) if judging else []
         before = len(rows)
         with doing(f"score {len(responses):,} answers to {task.name}"):
-            answers = [answered.answer(item) for item in asked]
-            scored = task.benchmark.score_items(task, asked, answers, scoring)
+            answers = [answered.answer(item) for item in answered_items]
+            scored = task.benchmark.score_items(task, answered_items, answers, scoring)
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
         scores = {score.id: score for score in scored}
-        decided = _adjudicated(answered, asked, scores, scoring)
+        decided = _adjudicated(answered, answered_items, scores, scoring)
         scores |= decided
         yield _Block(items, _redacted(task, scores) if private else scores, list(decided))
 
@@ -249,7 +249,10 @@ def _adjudicated(
     scores: Scores,
     scoring: Scoring,
 ) -> dict[str, ItemScore]:
-    """Scores unclear answers again by what somebody read in them; other readings count for nothing."""
+    """Scores unclear answers again by what somebody read in them.
+
+    Other readings count for nothing.
+    """
     if answered.adjudication is None:
         return {}
     texts, task = answered.adjudication.texts, answered.task
@@ -337,7 +340,7 @@ def _rows(
 
 
 def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:
-    """What each metric could be on an unanswered item, where metrics have no limits of their own."""
+    """What metrics without limits of their own could be on an unanswered item."""
     if all(math.isfinite(limit) for metric in task.metrics for limit in metric.limits):
         return None
     limits_of = task.benchmark.unanswered_limits

@@ -1,4 +1,7 @@
-"""The folder of a run: settings, store of answers, results. The same command goes on with it; another one is refused."""
+"""The folder of a run: settings, store of answers, results. The same command goes on with it.
+
+Another one is refused.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +23,27 @@ PRIVATE = "private"
 
 
 def is_main_process() -> bool:
-    """Says whether this is the process that writes: the only one, or the first that torchrun or accelerate started."""
+    """Says whether this is the process that writes.
+
+    The only one, or the first that torchrun or accelerate started.
+    """
     return os.environ.get("RANK", "0") == "0"
 
 
 @contextlib.contextmanager
 def locked(folder: RunFolder) -> Iterator[None]:
-    """Keeps a run's folder to one command at a time. The processes of one distributed run count as one command."""
+    """Keeps a run's folder to one command at a time.
+
+    The processes of one distributed run count as one command.
+    """
     if not is_main_process():
         yield
         return
     with folder_lock(folder.path, wait=False) as free:
         if not free:
             raise UsageError(
-                f"{folder.path}: another command is using this folder. Wait until it has ended, or choose another --out."
+                f"{folder.path}: another command is using this folder. Wait until it has ended, or "
+                "choose another --out."
             )
         with in_use(folder.answers.parent) if folder.private else contextlib.nullcontext():
             try:
@@ -49,7 +59,7 @@ def locked(folder: RunFolder) -> Iterator[None]:
 
 
 class RunFolder:
-    """Paths inside a run's folder; answers, verdicts and logs of credentialed tasks lie elsewhere, at `home`.
+    """Paths of a run; answers, verdicts and logs of credentialed tasks are elsewhere, at `home`.
 
     `private`: no text of the source may stand in the folder.
     """
@@ -69,11 +79,15 @@ class RunFolder:
 
     @property
     def answers(self) -> Path:
-        """The store of finished answers and verdicts; an error in a process that does not keep answers."""
+        """The store of finished answers and verdicts.
+
+        An error in a process that does not keep answers.
+        """
         if not self._writes:
             raise UsageError(
-                f"{self.path}: several processes were started (this one is RANK={os.environ.get('RANK')}), each of which would "
-                "ask and write by itself. Only models named hf/PATH share work between processes: give the plain command, "
+                f"{self.path}: several processes were started (this one is "
+                f"RANK={os.environ.get('RANK')}), each of which would ask and write by itself. "
+                "Only models named hf/PATH share work between processes: give the plain command, "
                 "without torchrun or accelerate launch."
             )
         return self._home / ANSWERS_FILE
@@ -85,7 +99,10 @@ class RunFolder:
 
 
 def default_folder(model: str, settings: Json) -> Path:
-    """Names the folder a command uses when no `--out` is given: the same command, the same folder."""
+    """Names the folder a command uses when no `--out` is given.
+
+    The same command, the same folder.
+    """
     slug = re.sub(r"[^A-Za-z0-9.-]+", "_", model).strip("_.") or "model"
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[
         :8
@@ -106,9 +123,12 @@ def open_run_folder(
     begun: bool = False,
     refusal: str = _REFUSAL,
 ) -> RunFolder:
-    """Makes a run's folder, or enters it again with the same settings (JSON values); with others only while nothing is in it.
+    """Makes a run's folder, or enters it again with the same settings (JSON values).
 
-    `begun`: something outside of it was made with its settings; `refusal`: what is said of others, which stand for `{}`.
+    With other settings it is entered only while nothing is in it.
+
+    `begun`: something outside of it was made with its settings; `refusal`: what is said of others,
+    which stand for `{}`.
     """
     path = path.expanduser()
     if path.exists() and not path.is_dir():
@@ -121,37 +141,39 @@ def open_run_folder(
         there = read_text(file) if file.exists() else None
     except OSError as error:
         raise IncompleteError(
-            f"{path}: cannot be used ({system_reason(error)}). Make it readable and writable, or choose another --out."
+            f"{path}: cannot be used ({system_reason(error)}). Make it readable and writable, or "
+            "choose another --out."
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{file}: not UTF-8 text. Choose another --out, or remove the folder."
         ) from error
     if there is None:
-        made = _written(file, settings, new_private_id() if private else None)
+        stored = _written(file, settings, new_private_id() if private else None)
     else:
-        made = _settings(file, there)
-        known = {key: value for key, value in made.items() if key != PRIVATE}
+        stored = _settings(file, there)
+        before = {key: value for key, value in stored.items() if key != PRIVATE}
         # Through JSON, which has no tuples.
         wanted = json.loads(json.dumps(settings))
-        if known != wanted and not begun and not _begun(_run_folder(path, made)):
+        if before != wanted and not begun and not _begun(_run_folder(path, stored)):
             # A command that was refused, or misspelt, must not keep the folder for good.
-            with locked(_run_folder(path, made)):
-                made, known = _written(file, settings, made.get(PRIVATE)), wanted
-        if known != wanted:
-            raise UsageError(f"{path}: {refusal.format(_differing(known, wanted))}")
-        if private != (PRIVATE in made):
+            with locked(_run_folder(path, stored)):
+                stored, before = _written(file, settings, stored.get(PRIVATE)), wanted
+        if before != wanted:
+            raise UsageError(f"{path}: {refusal.format(_differing(before, wanted))}")
+        if private != (PRIVATE in stored):
             raise UsageError(
-                f"{path}: was made when the dataset's access class was another one. Choose another --out."
+                f"{path}: was made when the dataset's access class was another one. Choose another "
+                "--out."
             )
-    return _run_folder(path, made)
+    return _run_folder(path, stored)
 
 
 def _written(file: Path, settings: Json, private_id: str | None) -> JsonDict:
-    made = dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
-    with WholeFile(file) as part:
-        part.write(json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
-    return made
+    content = dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
+    with WholeFile(file) as draft:
+        draft.write(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    return content
 
 
 def _begun(run: RunFolder) -> bool:

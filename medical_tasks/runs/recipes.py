@@ -1,4 +1,6 @@
-"""A run's recipe; other task versions, data, metrics or scoring forbid a comparison, other differences are reported.
+"""A run's recipe, and what two recipes differ in.
+
+Other task versions, data, metrics or scoring forbid a comparison; other differences are reported.
 
 Anybody can submit a recipe, so its values are shown shortened and on one line.
 """
@@ -14,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from medical_tasks._version import __version__
-from medical_tasks.io.files import packaged
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
@@ -44,6 +45,13 @@ NO_SAMPLE_OF_GROUPS: Final = (
 )
 
 
+_LONGEST: Final = 48
+_HASH: Final = re.compile(r"[0-9a-f]{16,}")
+_HASH_SHOWN: Final = 8
+_MOST: Final = 3
+_DEEPEST: Final = 6
+
+
 def make_recipe(
     task: TaskSpec,
     *,
@@ -53,20 +61,23 @@ def make_recipe(
     max_new_tokens: int | None = None,
     max_samples: int | None = None,
 ) -> JsonDict:
-    """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere."""
+    """Collects a task's recipe as JSON values.
+
+    Prompts and lengths are None when answers came from elsewhere.
+    """
     from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
-    asked: JsonDict | None = None
+    shown: JsonDict | None = None
     if prompts is not None:
-        asked = {"set": prompts.name, "sha256": prompts.sha256}
-        asked |= {"settings": dict(prompts.settings)} if prompts.settings else {}
+        shown = {"set": prompts.name, "sha256": prompts.sha256}
+        shown |= {"settings": dict(prompts.settings)} if prompts.settings else {}
     return {
         "suite": f"medical-tasks {__version__}",
         "task": task.name,
         "task_version": task.version,
         "data": dict(data),
-        "prompts": asked,
+        "prompts": shown,
         "generation": None
         if max_new_tokens is None
         else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
@@ -95,10 +106,125 @@ def _max_samples_note(task: TaskSpec) -> str:
     return NO_SAMPLE_OF_GROUPS if task.drawn_whole else NO_SAMPLE
 
 
-# What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.
+# What describes the answers that were scored, or how a judge was asked about them: other for every
+# model, or told as a judge is.
 _SETTINGS_TOLD: Final = ("output_claims", "style")
 
 
+DIFFERENCES: Final[Mapping[str, str]] = {
+    "version": (
+        "the runs cannot be compared, their task version differs: {} and {}. Scores of another "
+        "version are of another test: run {name} again with one version of the suite."
+    ),
+    "interface": (
+        "the task version differs in its letter alone: {} and {}. That is the interface; the "
+        "scores mean the same, nothing needs to be done."
+    ),
+    "data": (
+        "the runs cannot be compared, their data differs: {}. Other rows are other questions: "
+        "build the dataset of {name} once and run both on it."
+    ),
+    "metrics": (
+        "the runs cannot be compared, the definitions of their metrics differ: {}. The same name "
+        "may stand for another number: score both with one version, medical-tasks score {name} "
+        "--responses RUN."
+    ),
+    "again": (
+        "score both alike, medical-tasks score {name} --responses RUN --task-args {key}=VALUE"
+    ),
+    "scored_alone": (
+        "only the {alone} run was scored with {key}, so metrics that need it are left out. For "
+        "these, {again}."
+    ),
+    "left_out": (
+        "its setting differs ({values}), so that it is another measure in each run. For these, "
+        "{again}."
+    ),
+    "claims": (
+        "the claims of the answers were made in different ways ({values}), which moves recall and"
+        " precision. Have both made by one: give --task-args output_claims=FILE for both, or for "
+        "none."
+    ),
+    "asked_differently": (
+        "how the judge was asked differs: {values}. What differs may be that and not the models: "
+        "{again}."
+    ),
+    "scoring": (
+        "the runs cannot be compared, their scoring differs: {values}. That changes what the "
+        "metrics mean: {again}."
+    ),
+    "not_asked": (
+        "the prompts differ: only the {} run's model was asked by this suite (prompts {}), the {}"
+        " is answers from a file. How those were asked for is not known here: see their origin."
+    ),
+    "prompts": (
+        "the prompts differ: {}. What differs may be the way of asking and not the models: run "
+        "both with one --prompts and the same --task-args."
+    ),
+    "generation": (
+        "the limits of the answers or the models' settings differ: {}. Longer answers are cut "
+        "less often: run both with one --max-new-tokens, unless the setting is what you compare."
+    ),
+    "truncation": (
+        "the questions differ: {} and {} of them were shortened to fit the models' contexts. Who "
+        "reads less can know less: run both with one --truncate and contexts of one length."
+    ),
+    "recorded": (
+        "the verdicts of both runs were read from files (--judge recorded/FILE), and nothing here"
+        " says whether one judge gave them: what differs may be the judges and not the models: "
+        "have both runs judged by one"
+    ),
+    "judge": (
+        "the judge differs: {} and {}. What differs may be the judges and not the models: have "
+        "both runs judged by one (medical-tasks score TASK --responses RUN)"
+    ),
+    "votes": (
+        "the judge {} was asked differently: {} and {} votes a verdict. Fewer votes are noisier: "
+        "what differs may be the judges and not the models: have both runs judged by one and one "
+        "--votes"
+    ),
+    "judge_asked": (
+        "the judge {} was asked differently: {}. What differs may be the judges and not the "
+        "models: have both runs judged by one in one way"
+    ),
+    "protocol": (
+        "protocol differs: {}. More tries or other steps can change every answer: run both with "
+        "the same --task-args."
+    ),
+    "roles": (
+        "the models that play a role differ: {}. Whom a model talks with can change every answer: "
+        "run both with the same --role."
+    ),
+    "baseline": (
+        "baseline differs: {}. It is another baseline: run both with the same --task-args."
+    ),
+    "max_samples": (
+        "max samples differs: {}. Only items of both are compared, which are fewer: run both with"
+        " the same --max-samples, or with none."
+    ),
+    "subset": (
+        "the samples differ: {}. Only items of both are compared, which are fewer: give both the "
+        "same --subset and --seed."
+    ),
+    "repeats": (
+        "repeats differs: {}. An item's value is the mean over its repeats: with fewer a run is "
+        "noisier. Run both with the same --repeats."
+    ),
+    "shard": (
+        "shard differs: {}. A part's items are not the others': make one run of the parts "
+        "(medical-tasks merge), or compare the same part of both."
+    ),
+    "adjudication": (
+        "adjudication differs: {}. Unclear answers that were decided in one run alone count as "
+        "not right in the other: give both their sheet, medical-tasks score {name} --responses "
+        "RUN --adjudicated FILE."
+    ),
+    "suite": (
+        "suite differs: {}. A repaired scorer can move a score: score the older again, "
+        "medical-tasks score {name} --responses RUN."
+    ),
+}
+"""What two recipes can differ in, and the sentence that says so."""
 _COMPARED: Final = (
     "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
 )  # fmt: skip
@@ -109,7 +235,7 @@ class Difference(NamedTuple):
     """A difference of two recipes that a reader must know of.
 
     Attributes:
-        kind: what differs, such as `prompts`: a key of `differences.json`.
+        kind: what differs, such as `prompts`: a key of `DIFFERENCES`.
         text: the sentence that says so.
     """
 
@@ -139,7 +265,10 @@ def recipe_differences(
     *,
     metrics: Sequence[MetricSpec] = (),
 ) -> RecipeDifferences:
-    """Compares the recipes of two results of a task; a setting that only some of its `metrics` need forbids these alone."""
+    """Compares the recipes of two results of a task.
+
+    A setting that only some of its `metrics` need forbids these alone.
+    """
     refused: list[str] = []
     warned: list[Difference | None] = []
     versions = [short(recipe.get("task_version")) for recipe in (first, second)]
@@ -183,7 +312,10 @@ def _deciding_data(recipe: Json) -> JsonDict:
 def _settings(
     name: str, first: Json, second: Json, metrics: Sequence[MetricSpec]
 ) -> RecipeDifferences:
-    """Compares the settings of scoring. Those of one run alone add metrics to it, and change none of the others."""
+    """Compares the settings of scoring.
+
+    Those of one run alone add metrics to it, and change none of the others.
+    """
     left_out: dict[str, str] = {}
     differences = RecipeDifferences(refused=[], warned=[], left_out=left_out)
     one, other = (mapping(recipe.get("scoring")) for recipe in (first, second))
@@ -191,7 +323,7 @@ def _settings(
     for key in dict.fromkeys([*one, *other]):
         if key in one and key in other and _same_file(one[key], other[key]):
             continue
-        told = {
+        texts = {
             "values": differing({key: one.get(key)}, {key: other.get(key)}),
             "key": short(key),
             "again": _said("again", name=name, key=short(key)),
@@ -201,9 +333,9 @@ def _settings(
         has = [key in each and each[key] not in unset for each in (one, other)]
         if sum(has) == 1:
             alone = "first" if has[0] else "second"
-            differences.warned.append(_differs("scored_alone", alone=alone, **told))
+            differences.warned.append(_differs("scored_alone", alone=alone, **texts))
         elif all(has):
-            _add_setting(differences, left_out, key, (one[key], other[key]), told, key in needed)
+            _add_setting(differences, left_out, key, (one[key], other[key]), texts, key in needed)
     return differences
 
 
@@ -212,20 +344,20 @@ def _add_setting(
     left_out: dict[str, str],
     key: str,
     values: tuple[object, object],
-    told: Mapping[str, str],
+    texts: Mapping[str, str],
     needed: bool,
 ) -> None:
     """Adds a setting of scoring that both recipes have, and have otherwise."""
     if needed:
-        left_out[key] = _said("left_out", **told)
+        left_out[key] = _said("left_out", **texts)
     elif key == "output_claims":
         # Each model's answers have claims of their own, but of one making.
         if isinstance(values[0], Mapping) != isinstance(values[1], Mapping):
-            differences.warned.append(_differs("claims", **told))
+            differences.warned.append(_differs("claims", **texts))
     elif key in _SETTINGS_TOLD:
-        differences.warned.append(_differs("asked_differently", **told))
+        differences.warned.append(_differs("asked_differently", **texts))
     else:
-        differences.refused.append(_said("scoring", **told))
+        differences.refused.append(_said("scoring", **texts))
 
 
 def _same_file(first: Any, second: Any) -> bool:
@@ -244,8 +376,8 @@ def _prompts_differ(first: Json, second: Json) -> Difference | None:
         unasked = mapping((second if parts[1] is None else first).get("model")).get("name")
         if str(unasked).startswith("baseline/"):
             return None  # a baseline is asked nothing, and its name says what it is
-        asked = mapping(parts[0] if parts[1] is None else parts[1])
-        return _differs("not_asked", alone, short(asked.get("set")), other)
+        prompts = mapping(parts[0] if parts[1] is None else parts[1])
+        return _differs("not_asked", alone, short(prompts.get("set")), other)
     return _differs("prompts", differing(*map(mapping, parts)))
 
 
@@ -257,17 +389,17 @@ def _generation(first: Json, second: Json) -> Difference | None:
 
 
 def deciding_generation(recipe: Json) -> JsonDict:
-    """How a recipe's answers were asked for, but for how many ask at once, which changes no answer."""
+    """How answers were asked for, but for how many at once, which changes no answer."""
     from medical_tasks.models.opener import NEUTRAL_ARGS
 
-    asked = mapping(recipe.get("generation"))
+    generation = mapping(recipe.get("generation"))
     arguments = {
         key: value
-        for key, value in mapping(asked.get("model_args")).items()
+        for key, value in mapping(generation.get("model_args")).items()
         if key not in NEUTRAL_ARGS
     }
     return {
-        **{key: value for key, value in asked.items() if key != "processes"},
+        **{key: value for key, value in generation.items() if key != "processes"},
         "model_args": arguments,
     }
 
@@ -278,7 +410,7 @@ def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
     if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
         return None
     values = " and ".join(map(short, parts))
-    if all(isinstance(part, Mapping) for part in parts):
+    if all(isinstance(value, Mapping) for value in parts):
         values = differing(*map(mapping, parts))
     return _differs(key, values, name=name)
 
@@ -314,14 +446,7 @@ def _differs(key: str, /, *parts: object, **named: str) -> Difference:
 
 
 def _said(key: str, /, *parts: object, **named: str) -> str:
-    return str(packaged(__file__, "differences.json")[key]).format(*parts, **named)
-
-
-_LONGEST: Final = 48
-_HASH: Final = re.compile(r"[0-9a-f]{16,}")
-_HASH_SHOWN: Final = 8
-_MOST: Final = 3
-_DEEPEST: Final = 6
+    return DIFFERENCES[key].format(*parts, **named)
 
 
 def mapping(value: Any) -> Json:
@@ -330,14 +455,20 @@ def mapping(value: Any) -> Json:
 
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
-    """Puts a text on one line of at most so many characters, with what could move a terminal's cursor written visibly."""
+    """Puts a text on one line of at most so many characters.
+
+    What could move a terminal's cursor is written visibly.
+    """
     text = " ".join(text[: 8 * longest].split())
     text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def short(value: Any, *, quote: bool = False) -> str:
-    """Writes a value of a recipe in a few characters: hashes by their beginning, collections by a hash of their own."""
+    """Writes a value of a recipe in a few characters.
+
+    Hashes by their beginning, collections by a hash of their own.
+    """
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -357,7 +488,10 @@ def short(value: Any, *, quote: bool = False) -> str:
 
 
 def differing(first: Json, second: Json) -> str:
-    """Names the first few differences of two mappings, such as `max_new_tokens 48 and 512; model_args.dtype none and float32`."""
+    """Names the first few differences of two mappings.
+
+    Example: `max_new_tokens 48 and 512; model_args.dtype none and float32`.
+    """
     flat = _flat(first), _flat(second)
     names = [
         name
@@ -375,10 +509,10 @@ def differing(first: Json, second: Json) -> str:
 
 
 def _flat(value: Json, prefix: str = "", depth: int = 0) -> JsonDict:
-    found: JsonDict = {}
-    for name, part in value.items():
-        if isinstance(part, Mapping) and part and depth < _DEEPEST:
-            found.update(_flat(part, f"{prefix}{name}.", depth + 1))
+    flat: JsonDict = {}
+    for name, content in value.items():
+        if isinstance(content, Mapping) and content and depth < _DEEPEST:
+            flat.update(_flat(content, f"{prefix}{name}.", depth + 1))
         else:
-            found[f"{prefix}{name}"] = part
-    return found
+            flat[f"{prefix}{name}"] = content
+    return flat

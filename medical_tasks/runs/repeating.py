@@ -8,9 +8,9 @@ Example:
     | a | 1 | 1 | 0 | 0.667 |
     | b | 0 | 0 | 0 | 0 |
 
-    The value is the mean of the runs, (0.5 + 0.5 + 0) / 3 = 0.333, and its bounds are the means of the
-    runs' bounds. Its interval is that of six answers in two clusters, the items, widened by how much
-    runs differ as a whole. One of two items is alike in all runs: the stability is 0.5.
+    The value is the mean of the runs, (0.5 + 0.5 + 0) / 3 = 0.333, and its bounds are the means of
+    the runs' bounds. Its interval is that of six answers in two clusters, the items, widened by how
+    much runs differ as a whole. One of two items is alike in all runs: the stability is 0.5.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def _mean_score(task: TaskSpec, scores: Sequence[ItemScore], lacking: str | None
 
 
 def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | None:
-    """A metric's mean over an item's scores, and the mean denominator; None where none decides it."""
+    """A metric's mean over an item's scores, and the mean denominator.
+
+    None where none decides it.
+    """
     decided = [
         (score.values[metric], score.weights.get(metric, 1.0))
         for score in scores
@@ -101,13 +104,22 @@ def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | Non
 
 
 def _widen(figure: Figure, value: float, margin: float, limits: tuple[float, float]) -> None:
-    """Sets a figure to the mean of runs, its interval as wide as it is and as runs differ besides."""
+    """Sets a figure to the mean of runs, its interval wider by how runs differ besides."""
     middle, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
     figure["value"] = value
     if low is not None:
         figure["ci_low"] = max(value - math.hypot(low - middle, margin), limits[0])
     if high is not None:
         figure["ci_high"] = min(value + math.hypot(high - middle, margin), limits[1])
+
+
+def _set_counts(figure: Figure, scored: int, items: int, estimated: int) -> None:
+    """Says how many items are decided, and estimated, where it is not all and none."""
+    figure["scored"], figure["estimated"] = scored, estimated
+    if scored == items:
+        del figure["scored"]
+    if not estimated:
+        del figure["estimated"]
 
 
 class RepeatedEstimator(Estimator):
@@ -143,34 +155,32 @@ class RepeatedEstimator(Estimator):
         """Computes a metric's figure: the mean over repeats, the interval of all answers."""
         figures = [estimator.entry(metric, items) for estimator in self._each]
         values = [figure["value"] for figure in figures]
-        numbers = [value for value in values if value is not None]
+        valued = [figure for figure in figures if figure["value"] is not None]
         repeats: JsonDict = {"k": len(figures), "values": values}
-        if len(numbers) < len(values) and (metric.official or not numbers):
+        if len(valued) < len(figures) and (metric.official or not valued):
             figure = figures[values.index(None)]
             figure["repeats"] = repeats
             return figure
         figure = self._together(metric, items)
         if figure["value"] is None:  # no item is decided whole: the interval of one repeat
-            figure = next(each for each in figures if each["value"] is not None).copy()
+            figure = valued[0].copy()
         decided, stability, spread = self._split(metric, items, [self._repeats])
         by_votes = self._split(metric, items, self._votes)[2] if self._votes else spread
-        _widen(figure, fmean(numbers), spread.margin, metric.limits)
+        value = fmean(each["value"] for each in valued)
+        _widen(figure, value, spread.margin, metric.limits)
         for name in BOUNDS:
             bounds = [each[name] for each in figures]
             figure[name] = None if None in bounds else fmean(bounds)
-        figure.pop("scored", None)
-        figure.pop("estimated", None)
-        if decided < len(items):
-            figure["scored"] = decided
-        if estimated := max(each.get("estimated", 0) for each in figures):
-            figure["estimated"] = estimated
-        repeats |= {"sd_items": by_votes.sd_items, "sd_run": by_votes.sd_run}
-        repeats |= {"stability": stability}
-        repeats |= {"sd_judge": by_votes.sd_judge} if self._votes else {}
-        figure["repeats"] = {
-            name: None if number != number else number for name, number in repeats.items()
-        }
+        estimated = max(each.get("estimated", 0) for each in figures)
+        _set_counts(figure, decided, len(items), estimated)
+        figure["repeats"] = {**repeats, **self._spread_json(by_votes, stability)}
         return figure
+
+    def _spread_json(self, spread: Repeats, stability: float) -> JsonDict:
+        """How answers to an item vary: between items, from run to run, and between votes."""
+        numbers = {"sd_items": spread.sd_items, "sd_run": spread.sd_run, "stability": stability}
+        numbers |= {"sd_judge": spread.sd_judge} if self._votes else {}
+        return {name: None if math.isnan(number) else number for name, number in numbers.items()}
 
     def _together(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """The figure of all answers; each is right or wrong, those to one item being a cluster."""
@@ -212,9 +222,9 @@ class RepeatedEstimator(Estimator):
         # Numerators and denominators in turns, of shape (items, repeats, votes).
         columns = []
         for name in shares:
-            part = self._reported[name]
+            component = self._reported[name]
             cells = [
-                [[cell(part, scores.get(item.id)) for scores in vote] for vote in votes]
+                [[cell(component, scores.get(item.id)) for scores in vote] for vote in votes]
                 for item in items
             ]
             columns += [*np.moveaxis(np.array(cells), -1, 0).swapaxes(2, 3)]

@@ -1,8 +1,8 @@
-"""Reading answers people already have: JSON Lines or a JSON list, maybe zipped as `submission.json`, or a table of a spreadsheet.
+"""Reading answers people already have: JSON Lines, a JSON list, a submission, or a table.
 
-Fields have our names, DocLens's, those of submissions to ArchEHR-QA's shared tasks (2025 and 2026), or those that the benchmark's
-authors write (`Benchmark.published_answers`). Columns have these, those of the dataset's own files, or `question` where it names
-the item.
+Fields have our names, DocLens's, those of submissions to ArchEHR-QA's shared tasks (2025 and 2026),
+or those that the benchmark's authors write (`Benchmark.published_answers`). Columns have these,
+those of the dataset's own files, or `question` where it names the item.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
-from medical_tasks.runs.results import Json
+from medical_tasks.runs.results import Json, Row
 from medical_tasks.runs.runner import (
     AnsweredTask,
     RoleModel,
@@ -94,22 +94,32 @@ _NAMES: Final = (("id", "example_id"), ("response", "output"))
 """Ours and the authors' name of each field."""
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _PREDICTION: Final = "prediction"
+_RESPONSES: Final = "responses/"
+_BASELINE: Final = "baseline/"
 _SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
 """Their names in a submission. Never mixed with others: "answer" may be the gold beside a response or a prediction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer of a file."""
+    """One answer of a file.
+
+    Attributes:
+        text: the model's raw text; None where the file says that there is none.
+        place: where it stands (`line 3`, `record 3`).
+    """
 
     id: str
-    text: str | None  # the model's raw text; None where the file says that there is none
-    place: str  # where it stands (`line 3`, `record 3`)
+    text: str | None
+    place: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class GivenAnswers:
-    """Answers given in Python: a dict of item id to text, records, or a DataFrame (a `table`), as JSON Lines."""
+    """Answers given in Python.
+
+    A dict of item id to text, records, or a DataFrame (a `table`), as JSON Lines.
+    """
 
     content: bytes
     table: bool
@@ -246,7 +256,7 @@ def _answers(
     task: TaskSpec | None = None,
     items: Sequence[Item] = (),
 ) -> tuple[bool, Iterator[Answer]]:
-    """The answers of records or rows, and whether they are as the benchmark's authors write them, by the first one."""
+    """Whether records are as the benchmark's authors write them, by the first, and their answers."""
     rest = iter(values)
     begun = list(itertools.islice(rest, 1))
     values = itertools.chain(begun, rest)
@@ -264,13 +274,15 @@ def _published_answers(
         answers = _taken_out(path, task, place, value)
         if not answers:
             raise UsageError(
-                f"{path}, {place}: has other fields than the first record. Give all the same, or take this one out."
+                f"{path}, {place}: has other fields than the first record. Give all the same, or "
+                "take this one out."
             )
         for answer in answers:
             meant = names.by_id(answer.item) or names.by_question(answer.item)
             if len(meant) > 1:
                 raise UsageError(
-                    f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a field 'id'."
+                    f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a "
+                    "field 'id'."
                 )
             if answer.text is not None:
                 _check_text(f"{path}, {place}", answer.text)
@@ -283,7 +295,10 @@ def _published_answers(
 def _taken_out(
     path: Path | GivenAnswers, task: TaskSpec, place: str, value: Any
 ) -> Sequence[PublishedAnswer]:
-    """What the benchmark takes out of a record of its authors' form; nothing of any other, or of one that names a response."""
+    """What the benchmark takes out of a record of its authors' form.
+
+    Nothing of any other, or of one that names a response.
+    """
     if not isinstance(value, dict) or _NAMES[1][0] in value:
         return ()
     try:
@@ -324,7 +339,10 @@ class _Names:
         )
 
     def by_id(self, text: str) -> list[str]:
-        """The items whose id it can be: also one that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007)."""
+        """The items whose id it can be.
+
+        Also one that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007).
+        """
         if text in self._known:
             return [text]
         number = _number(text)
@@ -339,12 +357,12 @@ class _Names:
         text = str(cell).strip()
         return self.by_question(text) if folded(column) == _QUESTION else self.by_id(text)
 
-    def fits(self, identifier: str, asked: Json) -> bool:
+    def fits(self, identifier: str, required: Json) -> bool:
         """Whether an item has these fields, as far as it is known."""
-        fields = self._fields.get(identifier, asked)
+        fields = self._fields.get(identifier, required)
         return all(
             value is None or _same(str(fields.get(name, value))) == _same(str(value))
-            for name, value in asked.items()
+            for name, value in required.items()
         )
 
 
@@ -355,7 +373,10 @@ def _table_answers(
     task: TaskSpec | None,
     items: Sequence[Item],
 ) -> Iterator[Answer]:
-    """The answers of a table: which column is the text, which names the item, and what a spreadsheet may have done to both."""
+    """The answers of a table.
+
+    Which column is the text, which names the item, and what a spreadsheet may have done to both.
+    """
     source = task.benchmark.source(task.dataset) if task is not None else None
     text = _text_column(path, list(rows[0][1]), source)
     answered = [(place, row) for place, row in rows if row.get(text) is not None]
@@ -370,25 +391,26 @@ def _table_answers(
 def _text_column(
     path: Path | GivenAnswers, columns: Sequence[str], source: DatasetSource | None
 ) -> str:
-    found = [name for name in columns if folded(name) in _TEXTS] or [
+    candidates = [name for name in columns if folded(name) in _TEXTS] or [
         name for name in columns if folded(name) == _GOLD
     ]
-    if len(found) != 1:
-        several = f"{' and '.join(map(repr, found))} could each be the model's answers; leave out all but one"
+    if len(candidates) != 1:
+        several = f"{' and '.join(map(repr, candidates))} could each be the model's answers; leave out all but one"
         none = f"no column with the model's answers: name it 'response'. There are {', '.join(map(named, columns))}"
-        raise UsageError(f"{path}: {several if found else none}. {_TABLE}")
+        raise UsageError(f"{path}: {several if candidates else none}. {_TABLE}")
     theirs = (
         {column.name for column in source.columns} - {source.key, _QUESTION} if source else set()
     )
     if (
-        folded(found[0]) == _GOLD
+        folded(candidates[0]) == _GOLD
         and _GOLD in theirs
         and any(folded(name) in theirs - {_GOLD} for name in columns)
     ):
         raise UsageError(
-            f"{path}: beside other columns of the dataset, {found[0]!r} looks like its own answers. Name the model's 'response'."
+            f"{path}: beside other columns of the dataset, {candidates[0]!r} looks like its own "
+            "answers. Name the model's 'response'."
         )
-    return found[0]
+    return candidates[0]
 
 
 def _named_items(
@@ -398,7 +420,10 @@ def _named_items(
     source: DatasetSource | None,
     items: Sequence[Item],
 ) -> Iterator[str]:
-    """The id each row is about, by the columns that name items, which must agree; one with other names is passed over."""
+    """The id each row is about, by the columns that name items, which must agree.
+
+    One with other names is passed over.
+    """
     items_by = _Names(known, items)
     naming = {"id", "example_id"} | ({source.key, *source.id_names} if source else set())
     if items_by.distinct_questions:
@@ -413,21 +438,26 @@ def _named_items(
         for name in columns
         if all(len(items_by.meant(name, row[name])) == 1 for _, row in rows)
     ]
-    first, *others = whole or columns[:1] or [""]
     for place, row in rows:
-        where, cell = f"{path}, {place}, column {first!r}", row[first]
-        ids = items_by.meant(first, cell)
-        if cell is None:
-            raise UsageError(f"{where}: empty beside an answer. Say which item it answers.")
-        if len(ids) > 1:
-            raise UsageError(
-                f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
-                "number of the id. Say which item it answers."
-            )
-        if any(items_by.meant(name, row[name]) != ids for name in others):
-            names = " and ".join(map(repr, (first, *others)))
-            raise UsageError(f"{where}: {names} name different items. Leave out all but one.")
-        yield ids[0] if ids else str(cell).strip()
+        yield _named_item(f"{path}, {place}", row, whole or columns[:1], items_by)
+
+
+def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> str:
+    """The id a row is about; every column must name the same item."""
+    first, *others = columns
+    cell, ids = row[first], items.meant(first, row[first])
+    where = f"{where}, column {first!r}"
+    if cell is None:
+        raise UsageError(f"{where}: empty beside an answer. Say which item it answers.")
+    if len(ids) > 1:
+        raise UsageError(
+            f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
+            "number of the id. Say which item it answers."
+        )
+    if any(items.meant(name, row[name]) != ids for name in others):
+        names = " and ".join(map(repr, columns))
+        raise UsageError(f"{where}: {names} name different items. Leave out all but one.")
+    return ids[0] if ids else str(cell).strip()
 
 
 def _number(text: str) -> Decimal | None:
@@ -450,7 +480,10 @@ def parse_answers(path: Path, content: bytes) -> list[Answer]:
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
-    """Takes the one `submission.json` and its folder ("" for none) out of a zip file; other content comes back as it is."""
+    """Takes the one `submission.json` and its folder ("" for none) out of a zip file.
+
+    Other content comes back as it is.
+    """
     if not content.startswith(_ZIP):
         return "", content
     again = f"Zip {SUBMISSION} again; either may have at most {LARGEST:,} bytes."
@@ -513,8 +546,8 @@ def _once(path: Path | GivenAnswers, answers: Iterable[Answer]) -> Iterator[Answ
         if answer.id in places:
             kind, number = places[answer.id].split()
             raise UsageError(
-                f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer id {named(answer.id)}; one answer an item "
-                "is scored. Remove one of them."
+                f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer id "
+                f"{named(answer.id)}; one answer an item is scored. Remove one of them."
             )
         places[answer.id] = answer.place
         yield answer
@@ -537,34 +570,40 @@ def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
     for ours, theirs in _NAMES:
         if in_list and ours in value and theirs in value:
             raise UsageError(
-                f"{where}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the other "
-                "out."
+                f"{where}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the "
+                "other out."
             )
+    id_name, text_name = _field_names(value, where, form, in_list=in_list)
+    identifier, response = _identifier(where, id_name, value[id_name]), value[text_name]
+    if text_name == _PREDICTION and isinstance(response, list):
+        response = json.dumps(response)
+    if response is not None:
+        _check_text(f"{where}, {text_name!r}", response)
+    return Answer(id=identifier, text=response, place=place)
+
+
+def _field_names(value: Json, where: str, form: str, *, in_list: bool) -> tuple[str, str]:
+    """The names of the fields with an answer's id and text; a submission has names of its own."""
     submitted = _submitted(value)
     id_name, text_name = (
         next((name for name in names if name in value), "")
         for names in (_SUBMITTED if submitted else _NAMES)
     )
-    if not id_name or not text_name:
-        wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
-        if submitted:
-            wanted = "'case_id' and 'answer' or 'prediction'"
-        keys = ", ".join(map(named, sorted(value)))
-        raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
-    identifier, response = value[id_name], value[text_name]
-    if isinstance(identifier, bool) or not isinstance(identifier, str | int):
-        number = isinstance(identifier, bool | float)
-        kind = repr(identifier) if number else type(identifier).__name__
-        raise UsageError(f"{where}: {id_name!r} must be text or a whole number, got {kind}.")
-    if text_name == _PREDICTION and isinstance(response, list):
-        response = json.dumps(response)
-    if response is not None:
-        _check_text(f"{where}, {text_name!r}", response)
-    return Answer(id=str(identifier), text=response, place=place)
+    if id_name and text_name:
+        return id_name, text_name
+    wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
+    if submitted:
+        wanted = "'case_id' and 'answer' or 'prediction'"
+    keys = ", ".join(map(named, sorted(value)))
+    raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
 
 
-_RESPONSES = "responses/"
-_BASELINE = "baseline/"
+def _identifier(where: str, name: str, value: object) -> str:
+    """The id of an answer: text, or a whole number."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        kind = repr(value) if isinstance(value, bool | float) else type(value).__name__
+        raise UsageError(f"{where}: {name!r} must be text or a whole number, got {kind}.")
+    return str(value)
 
 
 class _Replay(Model):
@@ -593,13 +632,13 @@ class _Replay(Model):
 def check_recipe(folder: Path, recipe: Any) -> None:
     """Refuses a recipe that lacks what a run is found again by, or has it in another form."""
     parts = mapping(recipe)
-    asked = not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE))
+    by_model = not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE))
     wanted = {
         "data": {"config"},
         "model": {"name"},
-        **({"generation": {"max_new_tokens"}} if asked else {}),
+        **({"generation": {"max_new_tokens"}} if by_model else {}),
     }
-    wanted |= {"prompts": {"set", "sha256"}} if asked or parts.get("prompts") is not None else {}
+    wanted |= {"prompts": {"set", "sha256"}} if by_model or parts.get("prompts") is not None else {}
     objects = [parts.get(name, {}) for name in ("task_args", "truncation")]
     objects.append(mapping(objects[-1]).get("words_left_out", {}))
     names = [
@@ -613,11 +652,11 @@ def check_recipe(folder: Path, recipe: Any) -> None:
     for kind, held in ((Mapping, objects), (str, names), (int, numbers)):
         sound = sound and all(isinstance(each, kind) for each in held)
     if not sound or not all(
-        names <= mapping(parts.get(part)).keys() for part, names in wanted.items()
+        names <= mapping(parts.get(name2)).keys() for name2, names in wanted.items()
     ):
         raise UsageError(
-            f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "
-            "to write it anew."
+            f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give "
+            "that run's command again to write it anew."
         )
 
 
@@ -626,8 +665,8 @@ def check_same_data(task: TaskSpec, data: TaskData, recipe: Json) -> None:
     ran, here = recipe["data"].get("rows_sha256"), data.revision["rows_sha256"]
     if ran != here:
         raise UsageError(
-            f"{data.folder}: {task.name} ran on other rows (rows_sha256 {str(ran)[:12]}, here {here[:12]}). Give --data the folder "
-            "the run was made with, or run again on this one."
+            f"{data.folder}: {task.name} ran on other rows (rows_sha256 {str(ran)[:12]}, here "
+            f"{here[:12]}). Give --data the folder the run was made with, or run again on this one."
         )
 
 
@@ -640,7 +679,10 @@ def run_responses(
     responses: Path | None = None,
     upstream: Path | None = None,
 ) -> Mapping[str, str]:
-    """Finds the answers a run scored by item id; `responses`: the file of a run of `medical-tasks score`."""
+    """Finds the answers a run scored, by item id.
+
+    `responses` is the file of a run of `medical-tasks score`.
+    """
     check_recipe(folder, recipe)
     check_same_data(task, data, recipe)
     name = str(recipe["model"]["name"])
@@ -648,7 +690,8 @@ def run_responses(
         return _from_file(name, task, data, recipe, responses)
     if responses is not None:
         raise UsageError(
-            f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. Leave it out."
+            f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. "
+            "Leave it out."
         )
     return replayed(task, data, recipe, folder, upstream=upstream).responses
 
@@ -674,10 +717,13 @@ def replayed(
     upstream: Path | None = None,
     prices: Mapping[str, str] | None = None,
 ) -> AnsweredTask:
-    """Answers items as the run of a recipe did: from its folder's store, or by its baseline; no model is opened."""
+    """Answers items as the run of a recipe did: from its folder's store, or by its baseline.
+
+    No model is opened.
+    """
     name = str(recipe["model"]["name"])
     if name.startswith(_BASELINE):
-        made = run_baseline(
+        answered = run_baseline(
             name.removeprefix(_BASELINE),
             task,
             data,
@@ -686,8 +732,8 @@ def replayed(
             prompts=recipe.get("baseline", {}).get("prompts", "own"),
             upstream=upstream,
         )
-        _check_same(folder, "baseline", recipe.get("baseline"), made.recipe.get("baseline"))
-        return made
+        _check_same(folder, "baseline", recipe.get("baseline"), answered.recipe.get("baseline"))
+        return answered
     run = existing_run_folder(folder)
     if not run.answers.is_file():
         raise MissingError(
@@ -701,9 +747,9 @@ def replayed(
     )
     if prompts.sha256 != ran["sha256"]:
         raise UsageError(
-            f"{folder}: the run asked with other prompts ({ran['set']}, sha256 {ran['sha256'][:12]}, now {prompts.sha256[:12]}), "
-            "so its answers cannot be found. Use the version that made it "
-            f"({recipe['suite']}), or run again."
+            f"{folder}: the run asked with other prompts ({ran['set']}, sha256 "
+            f"{ran['sha256'][:12]}, now {prompts.sha256[:12]}), so its answers cannot be found. "
+            f"Use the version that made it ({recipe['suite']}), or run again."
         )
     _check_same(folder, "prompts", ran.get("settings"), dict(prompts.settings))
     options = RunOptions(
@@ -723,11 +769,12 @@ def replayed(
 
 
 def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:
-    """Refuses settings that decide the answers, or the questions, where they are no longer what the recipe says."""
+    """Refuses deciding settings that are no longer what the recipe says."""
     if (ran or {}) != (json.loads(json.dumps(here)) or {}):
         raise UsageError(
-            f"{folder}: the run's answers cannot be found again: its {part} had the settings {ran!r}, here they are {here!r}. "
-            "Bring back what has changed (a checkpoint, documents), or run again."
+            f"{folder}: the run's answers cannot be found again: its {part} had the settings "
+            f"{ran!r}, here they are {here!r}. Bring back what has changed (a checkpoint, "
+            "documents), or run again."
         )
 
 
@@ -736,15 +783,17 @@ def _from_file(
 ) -> Mapping[str, str]:
     if responses is None:
         raise MissingError(
-            f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with --responses FILE."
+            f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with "
+            "--responses FILE."
         )
     ids = [item.id for item in data.answerable]
-    said = recipe["model"].get("tables")
-    with reading_tables(TableChoice(**said) if said else table_choice()):
-        found = read_responses(responses, ids, task=task, items=data.answerable)
+    tables = recipe["model"].get("tables")
+    with reading_tables(TableChoice(**tables) if tables else table_choice()):
+        answers = read_responses(responses, ids, task=task, items=data.answerable)
     digest = hashlib.sha256(read_bytes(responses)).hexdigest()
     if digest != recipe["model"].get("sha256"):
         raise UsageError(
-            f"{responses}: not the file that was scored (its sha256 differs). Give that one, or score this one."
+            f"{responses}: not the file that was scored (its sha256 differs). Give that one, or "
+            "score this one."
         )
-    return found
+    return answers

@@ -1,8 +1,8 @@
 """The files of a run: the form of `results.json`, and how its three files are written and read.
 
-`results.json` has an entry a task (`TaskEntry`), which holds a `Figure` a metric, of all items and of
-each group. `items.parquet` has a row an item (`Row`), `verdicts.jsonl` a line a verdict. What computes
-them: `medical_tasks.runs.summary`. What nobody can compute is `null`, never 0.
+`results.json` has an entry a task (`TaskEntry`), which holds a `Figure` a metric, of all items and
+of each group. `items.parquet` has a row an item (`Row`), `verdicts.jsonl` a line a verdict. What
+computes them: `medical_tasks.runs.summary`. What nobody can compute is `null`, never 0.
 
 Example:
     >>> results = read_results(Path("runs/demo"))
@@ -111,7 +111,7 @@ Breakdown: TypeAlias = dict[str, dict[str, Figures]]
 
 
 class Coverage(TypedDict):
-    """How many items were asked, answered and scored on all metrics, and why the others were not."""
+    """How many items were asked, answered and scored on all metrics, and why others were not."""
 
     asked: int
     answered: int
@@ -219,7 +219,8 @@ def write_run(
         IncompleteError: the disk is full, or refuses them; older files stay as they were.
     """
     rows = items.content()
-    # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
+    # With the hash of its items, so that a kill between the two renames is seen by whoever reads
+    # them.
     whole = {**results, "items_sha256": hashlib.sha256(rows).hexdigest()}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     lines = "".join(json.dumps(row) + "\n" for row in verdicts)
@@ -319,8 +320,8 @@ def groups_in(item: Item, by: str) -> tuple[str, ...]:
 def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:
     """The groups a row is in: its text whole where that is a group, else those it is made of.
 
-    Groups' names can have blanks too. Example: of the groups "a", "b" and "a b" the text "a b" is one,
-    and "b a" is "b" and "a".
+    Groups' names can have blanks too. Example: of the groups "a", "b" and "a b" the text "a b" is
+    one, and "b a" is "b" and "a".
     """
     words = text.split(" ")
     if text in groups or not 1 < len(words) <= _MOST_WORDS:

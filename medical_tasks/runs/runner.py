@@ -1,6 +1,7 @@
-"""Running tasks: questions of all items in rounds; where a task has a protocol, its answers decide what is asked next.
+"""Running tasks: questions of all items in rounds; a protocol decides what is asked next.
 
-Answers are stored at once under a hash of model and question, so the same command resumes; the main process alone decides.
+Answers are stored at once under a hash of model and question, so the same command resumes; the main
+process alone decides.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ _NAMED: Final = 5
 _LISTED: Final = 20
 _BLOCK: Final = 4_000
 """Items whose questions and answers are in memory together."""
+_UNMEASURED: Final = (
+    "note: {task}: {model} does not say how long its context is, so that questions are not measured "
+    "before they are asked; those that are too long stay unanswered. --model-args "
+    "context=N,tokenizer=FOLDER tells it."
+)
 _TRIES: Final = 40
 """A search by halves takes as many as a document's word count has binary digits."""
 
@@ -112,19 +118,30 @@ class RoleModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One decision: the final answer of a reply, as somebody read it."""
+    """One decision: the final answer of a reply, as somebody read it.
 
-    text: str  # "" where the reply gives none
-    by: str  # `person`, or the judge's name
+    Attributes:
+        text: "" where the reply gives none.
+        by: `person`, or the judge's name.
+    """
+
+    text: str
+    by: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adjudication:
-    """The decisions of a sheet on the answers to one task."""
+    """The decisions of a sheet on the answers to one task.
 
-    sha256: str  # of the file
-    readings: Mapping[str, Reading]  # by item
-    unfilled: int = 0  # rows without a reading, whose answers stay unclear
+    Attributes:
+        sha256: of the file.
+        readings: by item.
+        unfilled: rows without a reading, whose answers stay unclear.
+    """
+
+    sha256: str
+    readings: Mapping[str, Reading]
+    unfilled: int = 0
 
     @property
     def texts(self) -> dict[str, str]:
@@ -146,7 +163,7 @@ class Adjudication:
         }
 
     def note_unused(self, task: TaskSpec, used: Collection[str]) -> None:
-        """Says which readings were not taken, since their answers are clear to this version's reader."""
+        """Says which readings were not taken, since this version's reader finds the answers clear."""
         unused = [name for name in self.readings if name not in used]
         if unused:
             print(
@@ -327,7 +344,10 @@ def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
 
 
 def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, MultiStep]:
-    """Opens the tasks' protocols by task name, before a model is loaded: what they need may lack."""
+    """Opens the tasks' protocols by task name, before a model is loaded.
+
+    What they need may lack.
+    """
     return {
         task.name: open_protocol(
             task, _own(task, options), prompts=options.prompts, upstream=options.upstream
@@ -388,7 +408,7 @@ def run_model(
 def _prepared(
     tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, options: RunOptions
 ) -> list[_TaskRun]:
-    """Loads prompts and protocols, fits the questions to the model's context and renders each once."""
+    """Loads prompts and protocols, fits questions to the model's context, renders each once."""
     prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
     fitted = {
         task.name: fit_items(task, prompts[task.name], data[task.name].items, model, options)
@@ -414,7 +434,7 @@ def _prepared(
 
 
 def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
-    """Asks all questions of all tasks in blocks of items, each block in rounds until all are through."""
+    """Asks all questions of all tasks, in blocks of items, each in rounds until all are through."""
     every = [(run, item) for run in runs for item in run.fitted.items]
     for start in range(0, len(every), _BLOCK):
         block = [_opened(run, item, model, options) for run, item in every[start : start + _BLOCK]]
@@ -455,24 +475,24 @@ def _request(
 ) -> Request:
     """A question, with the key under which its answer is kept.
 
-    `turn` counts the questions of a dialogue, which may come to the same one twice: it is asked again
-    then, and a model that samples may say another thing.
+    `turn` counts the questions of a dialogue, which may come to the same one twice: it is asked
+    again then, and a model that samples may say another thing.
     """
-    asked: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
-    asked |= {"role": role} if role else {}
+    content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
+    content |= {"role": role} if role else {}
     stop = () if role else task.stop
     size, repeat = options.max_new_tokens or task.generation_size, options.repeat
     if continuations:
-        asked["continuations"] = list(continuations)
+        content["continuations"] = list(continuations)
         size = 0
         if is_local(model.name):  # whose probabilities do not change
             repeat = 1
     else:
-        asked |= {"max_new_tokens": size, "stop": list(stop)}
-        asked |= {"turn": turn} if turn > 1 else {}
-    asked |= {"repeat": repeat} if repeat > 1 else {}
+        content |= {"max_new_tokens": size, "stop": list(stop)}
+        content |= {"turn": turn} if turn > 1 else {}
+    content |= {"repeat": repeat} if repeat > 1 else {}
     return Request(
-        key=content_key(asked),
+        key=content_key(content),
         messages=messages,
         max_new_tokens=size,
         stop=stop,
@@ -677,21 +697,15 @@ def fit_items(
         lengths += measure(items[start : start + _BLOCK])
     measured = None not in lengths
     if not measured and model.is_main:
-        print(
-            f"note: {task.name}: {model.name} does not say how long its context is, so that "
-            "questions are not measured before they are asked; those that are too long stay "
-            "unanswered. --model-args context=N,tokenizer=FOLDER tells it.",
-            file=sys.stderr,
-        )
+        print(_UNMEASURED.format(task=task.name, model=model.name), file=sys.stderr)
     over = _too_long(items, lengths)
     if not over or truncate == "unanswered":
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
         raise UsageError(_refusal(task, over, len(items)))
-    long = {item.id: item for item in items if item.id in over}
-    cut = _words_to_cut(long, measure, shorten, over)
-    whole = [shorten(item, cut[item.id]) if item.id in cut else item for item in items]
-    return Fitted(items=whole, shortened=cut, measured=measured)
+    cut = _words_to_cut({item.id: item for item in items}, measure, shorten, over)
+    fitted = [shorten(item, cut.get(item.id, 0)) for item in items]
+    return Fitted(items=fitted, shortened=cut, measured=measured)
 
 
 def _too_long(items: Sequence[Item], lengths: Sequence[Length | None]) -> dict[str, Length]:
@@ -718,10 +732,10 @@ def _words_to_cut(
     A word has one token or more, so that leaving out as many words as there are tokens too many is
     mostly enough.
     """
-    low = dict.fromkeys(items, 0)  # does not fit
+    low = dict.fromkeys(over, 0)  # does not fit
     high: dict[str, int] = {}  # fits
-    guess = {name: _excess(over[name]) for name in items}
-    searched = set(items)
+    guess = {name: _excess(length) for name, length in over.items()}
+    searched = set(over)
     for _ in range(_TRIES):
         if not searched:
             break

@@ -130,7 +130,10 @@ def summarise(
 
 
 def drawn_from_set(recipe: Json) -> Json | None:
-    """How the items of a run were drawn from a whole set; None where they were not, or are a part."""
+    """How the items of a run were drawn from a whole set.
+
+    None where they were not, or are a part.
+    """
     return recipe.get("subset") if "shard" not in recipe else None
 
 
@@ -231,7 +234,10 @@ def _cut(summary: Summary, task: TaskSpec) -> Summary:
 
 
 def not_comparable(summary: Summary, task: TaskSpec) -> Summary:
-    """The summary of a judge that compares words: what it decided stands beside no other judge's."""
+    """The summary of a judge that compares words.
+
+    What it decided stands beside no other judge's.
+    """
     judged = {metric.whole or metric.name for metric in task.metrics if metric.judged}
     groups = (figures for by in summary.breakdown.values() for figures in by.values())
     for figures in (summary.metrics, *groups):

@@ -22,7 +22,7 @@ from medical_tasks.leaderboard.records import Event, event_bytes
 from medical_tasks.leaderboard.site import write_site
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import Package, PackageError
-from medical_tasks.leaderboard.submission_package.package_file import read_package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.submitters import name_key, name_problem
 from tests.leaderboard.made_packages import cases, package, recipe_of
 

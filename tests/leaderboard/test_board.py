@@ -35,7 +35,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
     ReadLimits,
     VerifyOptions,
 )
-from medical_tasks.leaderboard.submission_package.package_file import read_package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.made_packages import cases, package

@@ -44,12 +44,16 @@ DATASET = DatasetSpec(
     configs=("official", "questions", "demo"),
     default_config="official",
     how_to_get=(
-        "become a credentialed user of PhysioNet and sign the agreement of the project archehr-qa-bionlp-task-2025 (or -2026)",
-        "download its folders dev, test and test-2026, each with archehr-qa.xml and, where released, archehr-qa_key.json and "
+        "become a credentialed user of PhysioNet and sign the agreement of the project "
+        "archehr-qa-bionlp-task-2025 (or -2026)",
+        "download its folders dev, test and test-2026, each with archehr-qa.xml and, where "
+        "released, archehr-qa_key.json and "
         "archehr-qa_mapping.json",
         "then, on a machine that may hold it: medical-tasks build archehr_qa --source FOLDER",
-        "without credentials, patients' questions alone: check out https://github.com/soni-sarvesh/archehr-qa (dev) and "
-        "https://github.com/soni-sarvesh/archehr-qa-2026 (test_2026) in one folder, then: medical-tasks build archehr_qa --config "
+        "without credentials, patients' questions alone: check out "
+        "https://github.com/soni-sarvesh/archehr-qa (dev) and "
+        "https://github.com/soni-sarvesh/archehr-qa-2026 (test_2026) in one folder, then: "
+        "medical-tasks build archehr_qa --config "
         "questions --source FOLDER",
         "without any download: medical-tasks build archehr_qa --config demo",
     ),
@@ -63,13 +67,21 @@ ENDS: Final = {
     "evidence": "official script ends: unknown ids",
     "alignment": "official script ends: unknown ids",
 }
-"""Kind of task to what in an answer stops the organizers' script, so that a whole submission has no figure."""
+"""Kind of task to what in an answer stops the organizers' script, so that a whole submission has no
+figure."""
 
 OFFICIAL: Final = "_official"
 
 
 def share_name(kind: str, which: str, how: str, part: str) -> str:
-    """Names a share by its kind of task (a key of `ENDS`), strict or lenient, micro or macro, and f1, precision or recall."""
+    """Names a share, as metrics do.
+
+    Args:
+        kind: kind of task, a key of `ENDS`.
+        which: `strict` or `lenient`.
+        how: `micro` or `macro`.
+        part: `f1`, `precision` or `recall`.
+    """
     if kind == "cited":
         parts = ["factuality", which, how, part]
         return "_".join(name for name in parts if name not in ("strict", "micro", "f1"))
@@ -85,24 +97,25 @@ READ: Final = ("cited", "evidence")
 
 def metrics_of(kind: str) -> tuple[MetricSpec, ...]:
     """The metrics of a kind of task, a key of `metrics.json`."""
-    made = []
+    metrics = []
     read = {
         share_name(kind, which, how, part)
         for which in ("strict", "lenient")
         for how in ("micro", "macro")
         for part in ("f1", "precision", "recall")
     } | ({"overall_score"} if kind == "evidence" else set())
-    for each in packaged(__file__, "metrics.json")[kind]:
-        low, high = each.get("limits", (0.0, 1.0))
+    for entry in packaged(__file__, "metrics.json")[kind]:
+        low, high = entry.get("limits", (0.0, 1.0))
         limits = (-math.inf if low is None else low, math.inf if high is None else high)
-        # The script compares the cases of a submission with those of the key, and takes no other set.
+        # The script compares the cases of a submission with those of the key, and takes no other
+        # set.
         official = Official(unanswered="ends", undecided=ENDS[kind])
-        rests = kind in READ and each["name"] in read
-        named = {"limits": limits, "of": tuple(each.get("of", ())), "read": rests}
-        made.append(
+        rests = kind in READ and entry["name"] in read
+        named = {"limits": limits, "of": tuple(entry.get("of", ())), "read": rests}
+        metrics.append(
             MetricSpec(
-                **{**each, **named},
-                official=official if each["name"].endswith(OFFICIAL) else None,
+                **{**entry, **named},
+                official=official if entry["name"].endswith(OFFICIAL) else None,
             )
         )
-    return tuple(made)
+    return tuple(metrics)

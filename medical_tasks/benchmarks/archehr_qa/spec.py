@@ -1,4 +1,6 @@
-"""ArchEHR-QA: Soni and Demner-Fushman, 2025, https://arxiv.org/abs/2506.04156; shared tasks BioNLP 2025, and 2026.
+"""ArchEHR-QA: Soni and Demner-Fushman, 2025, https://arxiv.org/abs/2506.04156.
+
+Shared tasks BioNLP 2025, and 2026.
 
 Reference implementation: https://github.com/soni-sarvesh/archehr-qa.
 """
@@ -46,7 +48,8 @@ _PAPER: Final = PaperSetting(items=100, configs=("official",), prompts="any")
 _CHECKPOINTS: Final = {
     "bertscore": "folder of distilbert-base-uncased",
     "umls": "folder of a UMLS index, made by: medical-tasks umls build",
-    "alignscore": "AlignScore checkpoint with its backbone's folder, as CKPT:FOLDER or CKPT:FOLDER:SENTENCES",
+    "alignscore": "AlignScore checkpoint with its backbone's folder, as CKPT:FOLDER or "
+    "CKPT:FOLDER:SENTENCES",
 }
 
 
@@ -55,7 +58,8 @@ _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "asked": "clinician_question",
         "target": "clinician_answer",
         "template": (
-            "Sentences of a clinical note:\n{sentences}\n\nWhat the patient wrote:\n{patient_narrative}\n\nQuestion: {prompt}"
+            "Sentences of a clinical note:\n{sentences}\n\nWhat the patient "
+            "wrote:\n{patient_narrative}\n\nQuestion: {prompt}"
         ),
         "metadata": ["patient_narrative", "sentences"],
     },
@@ -67,13 +71,15 @@ _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
     "evidence": {
         "asked": "clinician_question",
         "target": "relevance",
-        "template": "Which of these sentences are needed to answer the question?\n{sentences}\n\nQuestion: {prompt}",
+        "template": "Which of these sentences are needed to answer the "
+        "question?\n{sentences}\n\nQuestion: {prompt}",
         "metadata": ["sentences"],
     },
     "alignment": {
         "asked": "clinician_answer",
         "target": "answer_citations",
-        "template": "Which of these sentences does each sentence of the answer rest on?\n{sentences}\n\nAnswer: {prompt}",
+        "template": "Which of these sentences does each sentence of the answer rest "
+        "on?\n{sentences}\n\nAnswer: {prompt}",
         "metadata": ["sentences"],
     },
 }
@@ -240,7 +246,8 @@ ANSWER_TASKS: Final = (
         "Grounded answer from sentences chosen by similarity beforehand",
         protocol="evidence_first",
         arguments={
-            "embedder": "folder of a sentence embedding checkpoint that chooses the sentences (default: word overlap)",
+            "embedder": "folder of a sentence embedding checkpoint that chooses the sentences "
+            "(default: word overlap)",
             "evidence": "how many sentences are chosen (default 10)",
         },
     ),
@@ -249,7 +256,8 @@ ANSWER_TASKS: Final = (
         "The sentences most similar to the questions, up to 75 words; asks no model",
         baseline="heuristic",
         arguments={
-            "embedder": "folder of a sentence embedding checkpoint that ranks the sentences (default: word overlap)"
+            "embedder": "folder of a sentence embedding checkpoint that ranks the sentences "
+            "(default: word overlap)"
         },
     ),
 )

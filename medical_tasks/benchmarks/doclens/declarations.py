@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 from medical_tasks.io.files import packaged
@@ -28,8 +29,10 @@ ACI_BENCH = DatasetSpec(
     configs=("doclens", "full", "demo"),
     default_config="doclens",
     how_to_get=(
-        "medical-tasks build aci_bench --fetch (or with --config full), which fetches the official files",
-        "by hand: download train.csv, valid.csv and clinicalnlp_taskB_test1.csv from data/challenge_data of "
+        "medical-tasks build aci_bench --fetch (or with --config full), which fetches the "
+        "official files",
+        "by hand: download train.csv, valid.csv and clinicalnlp_taskB_test1.csv from "
+        "data/challenge_data of "
         "https://github.com/wyim/aci-bench",
         "for config full also clinicalnlp_taskC_test2.csv and clef_taskC_test3.csv from there",
         "then: medical-tasks build aci_bench --source FOLDER",
@@ -68,10 +71,13 @@ MEQSUM = DatasetSpec(
     default_config="full",
     how_to_get=(
         "medical-tasks build meqsum --fetch, which fetches the three official files",
-        "by hand: download MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx from https://github.com/abachaa/MeQSum",
+        "by hand: download MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx from "
+        "https://github.com/abachaa/MeQSum",
         "download MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx and "
-        "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx from Task1 of https://github.com/abachaa/MEDIQA2021",
-        "put the three, or checkouts of both, into one folder, then: medical-tasks build meqsum --source FOLDER",
+        "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx from Task1 of "
+        "https://github.com/abachaa/MEDIQA2021",
+        "put the three, or checkouts of both, into one folder, then: medical-tasks build meqsum "
+        "--source FOLDER",
         "without any download: medical-tasks build meqsum --config demo",
     ),
     version="1.0.0",
@@ -98,10 +104,12 @@ MIMIC_RRS = DatasetSpec(
     configs=("notes", "table", "demo"),
     default_config="notes",
     how_to_get=(
-        "become a credentialed user of PhysioNet and sign the agreement of https://physionet.org/content/mimiciii/1.4/",
+        "become a credentialed user of PhysioNet and sign the agreement of "
+        "https://physionet.org/content/mimiciii/1.4/",
         "download NOTEEVENTS.csv.gz and SHA256SUMS.txt from there",
         "then, on a machine that may hold it: medical-tasks build mimic_rrs --source FOLDER",
-        "from a table of findings and impressions that you have: medical-tasks build mimic_rrs --source FILE.csv --config table",
+        "from a table of findings and impressions that you have: medical-tasks build mimic_rrs "
+        "--source FILE.csv --config table",
         "without any download: medical-tasks build mimic_rrs --config demo",
     ),
     version="1.1.0",
@@ -126,7 +134,8 @@ OWN = DatasetSpec(
     configs=("own", "demo"),
     default_config="own",
     how_to_get=(
-        'write a JSON list of records, one a text: [{"example_id": "1", "input": "...", "reference": "..."}, ...]',
+        'write a JSON list of records, one a text: [{"example_id": "1", "input": "...", '
+        '"reference": "..."}, ...]',
         "then: medical-tasks build doclens_own --source FILE.json",
         "without any file: medical-tasks build doclens_own --config demo",
     ),
@@ -134,8 +143,11 @@ OWN = DatasetSpec(
 )
 
 
-def demo_entries(kind: str, split: str) -> list[dict[str, Any]]:
-    """The synthetic `visits`, `questions`, `reports` or `texts` of a split, written for this package; they describe nobody."""
+def demo_entries(kind: str, split: str) -> list[Mapping[str, Any]]:
+    """The synthetic entries of a split, written for this package; they describe nobody.
+
+    `kind`: `visits`, `questions`, `reports` or `texts`.
+    """
     return packaged(__file__, "demo_texts.json")[kind][split]  # type: ignore[no-any-return]
 
 
@@ -145,10 +157,14 @@ SECTIONS: Final = ("subjective", "objective_exam", "objective_results", "assessm
 """The four parts of a clinical note."""
 
 CLAIMS: Final = {
-    "claim_recall": "Completeness: share of the reference's claims that the output entails, pooled.",
-    "claim_precision": "Conciseness: share of the output's claims that the reference entails, pooled.",
-    "citation_recall": "Attribution: share of the output's sentences that what they cite entails together, pooled.",
-    "citation_precision": "Attribution: share of the output's citations that support their sentence and are needed, pooled.",
+    "claim_recall": "Completeness: share of the reference's claims that the output entails, "
+    "pooled.",
+    "claim_precision": "Conciseness: share of the output's claims that the reference entails, "
+    "pooled.",
+    "citation_recall": "Attribution: share of the output's sentences that what they cite entails "
+    "together, pooled.",
+    "citation_precision": "Attribution: share of the output's citations that support their "
+    "sentence and are needed, pooled.",
 }
 
 DOCLENS: Final = tuple(
@@ -270,7 +286,8 @@ BLEURT: Final = (
     MetricSpec(
         name="bleurt",
         kind="mean",
-        description="BLEURT of the output against the reference, by the checkpoint given; its scale has no ends.",
+        description="BLEURT of the output against the reference, by the checkpoint given; its "
+        "scale has no ends.",
         limits=(-math.inf, math.inf),
         unit="score",
         judged=False,

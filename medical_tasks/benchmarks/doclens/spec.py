@@ -1,6 +1,7 @@
 """What DocLens is: its datasets, tasks and metrics.
 
-A family has a task without worked examples and two with 1 or 2 of each kind (paper, appendix on the evaluated methods).
+A family has a task without worked examples and two with 1 or 2 of each kind (paper, appendix on the
+evaluated methods).
 """
 
 from __future__ import annotations
@@ -58,13 +59,16 @@ _ARGUMENTS: Final = {
 _SCORING: Final = {
     "citations": _ARGUMENTS["citations"],
     "style": "how a judge that reads prompts is asked: json_cot (default), json, cot or plain",
-    "claims": "file of the references' claims, in the authors' form (default: the judge makes them)",
+    "claims": "file of the references' claims, in the authors' form (default: the judge makes "
+    "them)",
     "output_claims": "file of the outputs' claims, likewise",
-    "official": "yes: with --prompts official also the figures by the authors' scripts, which ask the judge other questions",
+    "official": "yes: with --prompts official also the figures by the authors' scripts, which "
+    "ask the judge other questions",
     "bertscore": "checkpoint for BERTScore, as FOLDER or FOLDER@LAYER",
 }
 _PUNKT: Final = {
-    "punkt": "folder of NLTK's punkt_tab/english, by which the authors' scripts split notes (default: untrained)"
+    "punkt": "folder of NLTK's punkt_tab/english, by which the authors' scripts split notes "
+    "(default: untrained)"
 }
 _UMLS: Final = {"umls": "folder of a UMLS index, made by: medical-tasks umls build"}
 _BLEURT_ARGUMENT: Final = {"bleurt": "folder of a BLEURT checkpoint"}
@@ -173,8 +177,8 @@ class DocLens(Benchmark):
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """A text to be summarised, compared with the reference by words."""
-        asked = _HUB_QUESTIONS.get(task.dataset)
-        return {} if asked is None else hub_question(**asked, scorer={"name": "f1"})
+        question = _HUB_QUESTIONS.get(task.dataset)
+        return {} if question is None else hub_question(**question, scorer={"name": "f1"})
 
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, Any]

@@ -1,6 +1,9 @@
-"""A judge checked against people's scores of answers (paper, section 4.1, appendix E.1), by the code that scores EHRNoteQA.
+"""A judge checked against people's scores of answers, by the code that scores.
 
-The form (docs/judge_check.md) is ours; as a cell may be in the wrong column, messages quote no more than a few characters.
+Kweon et al. 2024, section 4.1 and appendix E.1. The form (docs/judge_check.md) is ours; as a cell
+may be in the wrong column, messages quote no more than a few characters.
+
+    medical-tasks judge-check ehrnoteqa --source scores.csv --judge JUDGE
 """
 
 from __future__ import annotations
@@ -35,7 +38,10 @@ CORRECT, INCORRECT = CORRECTNESS.classes
 
 
 def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
-    """Makes a pair of each row's scores; its label is their majority, None where they are evenly divided."""
+    """Makes a pair of each row's scores.
+
+    Its label is their majority, None where they are evenly divided.
+    """
     pairs = []
     for row, item in zip(scores.rows, items, strict=True):
         ratings = tuple(None if mark is None else _label(mark) for mark in row.correct)
@@ -81,19 +87,21 @@ def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
     texts = load_judge_prompts(task, request.prompts, request.upstream)
     scores = read_human_scores(source, request.raters)
     levels = [each for each in tasks if each.options["format"] == form]
-    known, revision = _questions(levels, request.data, request.config)
-    strange = [row for row in scores.rows if row.item not in known]
+    questions, revision = _questions(levels, request.data, request.config)
+    strange = [row for row in scores.rows if row.item not in questions]
     if strange:
         raise UsageError(
-            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration {revision['config']}, format "
-            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids of the built dataset, and its "
+            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration "
+            f"{revision['config']}, format "
+            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids "
+            "of the built dataset, and its "
             "configuration with --config."
         )
     # Named after the row: several models' answers to one question are several items.
-    items = [replace(known[row.item], id=row.id) for row in scores.rows]
+    items = [replace(questions[row.item], id=row.id) for row in scores.rows]
     pairs = subset(check_pairs(scores, items), request.max_pairs)
     kept = {pair.id for pair in pairs}
-    asked = [item for item in items if item.id in kept]
+    wanted = [item for item in items if item.id in kept]
     responses = [row.response for row in scores.rows if row.id in kept]
 
     def ask(judge: Judge, mode: Mode, backwards: bool) -> Sequence[str | Unscored]:
@@ -103,14 +111,14 @@ def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
             _label(score.values["accuracy"] == 1.0)
             if "accuracy" in score.values
             else Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
-            for score in score_items(task, asked, responses, judging=judging)
+            for score in score_items(task, wanted, responses, judging=judging)
         ]
 
     return CheckSet(
         name=check_set_of(task),
         pairs=pairs,
         ask=ask,
-        answers=len(known),
+        answers=len(questions),
         ways=len(CORRECTNESS.classes),
         views=(CORRECTNESS,),
         source={scores.path.name: file_sha256(scores.path)},
@@ -125,7 +133,7 @@ def _questions(
 ) -> tuple[dict[str, Item], dict[str, Any]]:
     folder, chosen = locate(DATASET, data, config)
     rows = read_rows(folder, chosen, levels[0].split, spec=DATASET)
-    items = {item.id: item for each in levels for item in load_items(each, rows)}
+    items = {item.id: item for level in levels for item in load_items(level, rows)}
     revision = {
         "name": DATASET.name,
         "config": chosen,
@@ -169,8 +177,8 @@ class HumanScore:
     @property
     def id(self) -> str:
         """Names the answer without its text."""
-        told = "\0".join((self.item, self.model, self.response))
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        text = "\0".join((self.item, self.model, self.response))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,51 +192,75 @@ class HumanScores:
 
 
 def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
-    """Reads a file of scores."""
+    """Reads a file of scores: CSV, XLSX or any other table, an answer a row.
+
+    Args:
+        path: the file.
+        raters: names of the columns that hold scores; by default those that begin with `rater_`.
+    """
     marks = "|".join(re.escape(folded(name)) for name in raters) or f"{RATER}.*"
     knows = has_columns("id", "response", numbers=marks)
     header, rows = read_sheet(path, read_content(path, form=_FORM), form=_FORM, knows=knows)
     columns = _columns(path, header, raters)
-    found: list[HumanScore] = []
+    scores: list[HumanScore] = []
     kinds: dict[str, tuple[str, int]] = {}
     lines: dict[str, int] = {}
-    for at, given in rows:
-        line, cells = int(at.split()[1]), {name: plain(cell or "") for name, cell in given.items()}
-        if not cells["id"].strip():
-            raise UsageError(
-                f"{path}, row {line}, column 'id': empty; every row names its question there."
-            )
-        model = cells.get("model", "").strip()
-        if len(model) > LONGEST_MODEL or not model.isprintable():
-            raise UsageError(  # it stands in the check, where no answer may
-                f"{path}, row {line}, column 'model': must be a name of at most {LONGEST_MODEL} characters on one line, got "
-                f"a text of {len(model)}. Put answers into the column 'response'."
-            )
-        row = HumanScore(
-            line=line,
-            item=cells["id"].strip(),
-            response=cells["response"],
-            model=model,
-            correct=tuple(_mark(path, line, name, cells[name], kinds) for name in columns),
+    for where, cells in rows:
+        line, texts = (
+            int(where.split()[1]),
+            {name: plain(cell or "") for name, cell in cells.items()},
         )
-        if row.id in lines:
+        score = _human_score(path, line, texts, columns, kinds)
+        if score.id in lines:
             raise UsageError(
-                f"{path}: the rows {lines[row.id]} and {line} are the same answer to the same question"
-                f"{' by the same model' if row.model else ''}. Put all raters' scores of an answer into one row."
+                f"{path}: the rows {lines[score.id]} and {line} are the same answer to the same "
+                f"question{' by the same model' if score.model else ''}. Put all raters' scores of "
+                "an answer into one row."
             )
-        lines[row.id] = line
-        found.append(row)
+        lines[score.id] = line
+        scores.append(score)
     for place, name in enumerate(columns):
-        if all(row.correct[place] is None for row in found):
+        if all(score.correct[place] is None for score in scores):
             raise UsageError(
-                f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with --raters."
+                f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with "
+                "--raters."
             )
-    scored = tuple(row for row in found if any(mark is not None for mark in row.correct))
-    return HumanScores(path=path, raters=columns, rows=scored, unscored=len(found) - len(scored))
+    scored = tuple(score for score in scores if set(score.correct) != {None})
+    return HumanScores(path=path, raters=columns, rows=scored, unscored=len(scores) - len(scored))
+
+
+def _human_score(
+    path: Path,
+    line: int,
+    cells: Mapping[str, str],
+    columns: Sequence[str],
+    kinds: dict[str, tuple[str, int]],
+) -> HumanScore:
+    if not cells["id"].strip():
+        raise UsageError(
+            f"{path}, row {line}, column 'id': empty; every row names its question there."
+        )
+    model = cells.get("model", "").strip()
+    if len(model) > LONGEST_MODEL or not model.isprintable():
+        raise UsageError(  # it stands in the check, where no answer may
+            f"{path}, row {line}, column 'model': must be a name of at most {LONGEST_MODEL} "
+            f"characters on one line, got a text of {len(model)}. Put answers into the column "
+            "'response'."
+        )
+    return HumanScore(
+        line=line,
+        item=cells["id"].strip(),
+        response=cells["response"],
+        model=model,
+        correct=tuple(_mark(path, line, name, cells[name], kinds) for name in columns),
+    )
 
 
 def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[str, ...]:
-    """The raters' columns, after looking at the header. Names in it are not told: it may be a row of answers."""
+    """The raters' columns, after looking at the header.
+
+    Names in it are not told: it may be a row of answers.
+    """
     for name in ("id", "response"):
         if name not in header:
             raise UsageError(
@@ -244,7 +276,8 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
             )
     if not wanted:
         raise UsageError(
-            f"{path}: no column begins with {RATER}. Name the raters' columns: --raters NAME,NAME,... {_FORM}"
+            f"{path}: no column begins with {RATER}. Name the raters' columns: --raters "
+            f"NAME,NAME,... {_FORM}"
         )
     if twice := [name for name in wanted if wanted.count(name) > 1]:
         raise UsageError(f"--raters: {twice[0]} is named twice. Once is enough.")
@@ -254,21 +287,25 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
 def _mark(
     path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[str, int]]
 ) -> bool | None:
-    """Reads a score; a column keeps to one kind of marks, since 0 and o are easily taken for each other."""
+    """Reads a score.
+
+    A column keeps to one kind of marks, since 0 and o are easily taken for each other.
+    """
     text = value.strip().lower()
     if not text:
         return None
     place = f"{path}, row {line}, column {name!r}"
     kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
-        said = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
+        received = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
         raise UsageError(
-            f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {said}."
+            f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {received}."
         )
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
-            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one kind in a column: 0 and o look "
+            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one "
+            "kind in a column: 0 and o look "
             "alike and mean the opposite."
         )
     return KINDS[kind][text]

@@ -26,14 +26,20 @@ DATASET = DatasetSpec(
     configs=("level1", "level2", "all", "own", "evidence", "discq", "demo"),
     default_config="all",
     how_to_get=(
-        "become a credentialed PhysioNet user and sign the data use agreements of both projects below",
+        "become a credentialed PhysioNet user and sign the data use agreements of both projects "
+        "below",
         "download EHRNoteQA.jsonl from https://physionet.org/content/ehr-notes-qa-llms/1.0.1/",
-        "download note/discharge.csv.gz and SHA256SUMS.txt from https://physionet.org/content/mimic-iv-note/2.2/",
-        "put them into one folder (or keep the tree that wget makes and give its physionet.org/files)",
+        "download note/discharge.csv.gz and SHA256SUMS.txt from "
+        "https://physionet.org/content/mimic-iv-note/2.2/",
+        "put them into one folder (or keep the tree that wget makes and give its "
+        "physionet.org/files)",
         "then: medical-tasks build ehrnoteqa --source FOLDER",
-        "config evidence: test.final.json of https://physionet.org/content/mimic-iii-question-answer/1.0.0/, or emrQA's JSON",
-        "config discq: discq_questions_final.csv of https://physionet.org/content/discq/1.0/, the n2c2 texts below its folder",
-        "config own: questions.jsonl, which medical-tasks construct ehrnoteqa makes of your own notes",
+        "config evidence: test.final.json of "
+        "https://physionet.org/content/mimic-iii-question-answer/1.0.0/, or emrQA's JSON",
+        "config discq: discq_questions_final.csv of https://physionet.org/content/discq/1.0/, "
+        "the n2c2 texts below its folder",
+        "config own: questions.jsonl, which medical-tasks construct ehrnoteqa makes of your own "
+        "notes",
         "without any download: medical-tasks build ehrnoteqa --config demo",
     ),
     version="1.1.0",

@@ -40,8 +40,10 @@ if TYPE_CHECKING:
 
 _NOTE_TOKENS = {1: "up to 3,000", 2: "3,000 to 7,000"}
 _SIMILARITY = {
-    "sentence_bert": "folder of a Sentence-BERT checkpoint on this machine; adds the metric sentence_bert",
-    "clinical_bert": "folder of a ClinicalBERT checkpoint on this machine; adds the metric clinical_bert",
+    "sentence_bert": "folder of a Sentence-BERT checkpoint on this machine; adds the metric "
+    "sentence_bert",
+    "clinical_bert": "folder of a ClinicalBERT checkpoint on this machine; adds the metric "
+    "clinical_bert",
 }
 _READS: Final = "the letter of the choice that the reply takes, such as D"
 # The authors' longest answer and longest reply of the judge.
@@ -51,8 +53,10 @@ _VOTES = 5
 _FROM_NOTES: Final = "Discharge summaries:\n{notes}\n\nQuestion: {prompt}"
 # Its placeholders are those of inspect's grader; choices is a column.
 _GRADED_BY_LETTER: Final = (
-    "Question: {question}\n\nChoices, A to E in this order: {choices}\n\nThe right one is {criterion}.\n\n"
-    "Answer to be graded: {answer}\n\nDoes the answer say what the right choice says?\n\n{instructions}"
+    "Question: {question}\n\nChoices, A to E in this order: {choices}\n\nThe right one is "
+    "{criterion}.\n\n"
+    "Answer to be graded: {answer}\n\nDoes the answer say what the right choice "
+    "says?\n\n{instructions}"
 )
 
 
@@ -150,14 +154,18 @@ class EHRNoteQA(Benchmark):
 
         return {
             NOT_TOLD: (
-                "The server told too few log-probabilities to decide: --model-args top_logprobs=N asks for more, and hf/ and "
+                "The server told too few log-probabilities to decide: --model-args "
+                "top_logprobs=N asks for more, and hf/ and "
                 "vllm/ tell all."
             ),
             NO_GOLD: "Nobody knows the right answers of this set: they are for people to score.",
         }
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
-        """The question about its notes: open, graded by a model, or by choice, whichever way this suite asks for choices."""
+        """The question about its notes.
+
+        Open, graded by a model, or by choice, whichever way this suite asks for choices.
+        """
         if task.options["format"] == "open":
             graded = {"name": "model_graded_qa", "args": {"template": _GRADED_BY_LETTER}}
             return hub_question(
@@ -184,13 +192,17 @@ class EHRNoteQA(Benchmark):
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, Any]
     ) -> Sequence[PublishedAnswer]:
-        """What `generate.py` and `evaluate.py` write: the question and its notes beside a column that is called as the model."""
+        """What `generate.py` and `evaluate.py` write.
+
+        The question and its notes beside a column that is called as the model.
+        """
         if not record.keys() >= _RELEASED:
             return ()
         models = [name for name in record if not _NO_MODEL.fullmatch(name)]
         if len(models) > 1:
             raise UsageError(
-                f"has the answers of several models: {', '.join(map(repr, models))}. Leave out all but one, or name that one "
+                f"has the answers of several models: {', '.join(map(repr, models))}. Leave out "
+                "all but one, or name that one "
                 "'response'."
             )
         patient, asked = str(record["patient_id"]), {"question": record["question"]}

@@ -26,18 +26,21 @@ DATASET = DatasetSpec(
     configs=("answered", "questions", "own", "demo"),
     default_config="answered",
     how_to_get=(
-        "medical-tasks build kqa --fetch (or with --config questions), which fetches the official files",
-        "by hand, answered: download dataset/questions_w_answers.jsonl from https://github.com/Itaymanes/K-QA",
+        "medical-tasks build kqa --fetch (or with --config questions), which fetches the "
+        "official files",
+        "by hand, answered: download dataset/questions_w_answers.jsonl from "
+        "https://github.com/Itaymanes/K-QA",
         "by hand, questions: download dataset/questions.jsonl from there",
         "then: medical-tasks build kqa --source FOLDER_OR_FILE --config answered (or questions)",
-        "questions of your own (CSV, XLSX, parquet, JSON Lines): medical-tasks build kqa --source FILE --config own",
+        "questions of your own (CSV, XLSX, parquet, JSON Lines): medical-tasks build kqa "
+        "--source FILE --config own",
         "without any download: medical-tasks build kqa --config demo",
     ),
     version="1.0.0",
 )
 
-# The script divides Comp and Hall by the number of the benchmark's questions, whatever was answered, and their `_norm` by
-# the answers.
+# The script divides Comp and Hall by the number of the benchmark's questions, whatever was
+# answered, and their `_norm` by the answers.
 _OF_ALL = Official(unanswered="counts as 0", undecided=JUDGE_REPLY_MISSING)
 _OF_ANSWERS = Official(unanswered="left out", undecided=JUDGE_REPLY_MISSING)
 
@@ -45,7 +48,8 @@ METRICS = (
     MetricSpec(
         name="comprehensiveness",
         kind="mean",
-        description="Share of the must-have statements that the answer entails; an abstention has none.",
+        description="Share of the must-have statements that the answer entails; an abstention "
+        "has none.",
         verdict="entailment",
     ),
     MetricSpec(
@@ -108,7 +112,8 @@ METRICS = (
     MetricSpec(
         name="hallucination_official",
         kind="mean",
-        description="Hall as the authors' script reads the judge's replies: statements per question, over all questions.",
+        description="Hall as the authors' script reads the judge's replies: statements per "
+        "question, over all questions.",
         higher_is_better=False,
         limits=(0.0, math.inf),
         unit="per answer",

@@ -1,7 +1,7 @@
 """What K-QA is: its dataset here, its tasks and metrics below.
 
-Manes et al., "K-QA: A Real-World Medical Q&A Benchmark", BioNLP 2024, https://arxiv.org/abs/2401.14493.
-Reference implementation: https://github.com/Itaymanes/K-QA.
+Manes et al., "K-QA: A Real-World Medical Q&A Benchmark", BioNLP 2024,
+https://arxiv.org/abs/2401.14493. Reference implementation: https://github.com/Itaymanes/K-QA.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 
 _RETRIEVAL_ARGUMENTS = {
-    "documents": "folder of .txt, .md, .html and .jsonl files to retrieve from; `demo` is the corpus of the demo questions",
+    "documents": "folder of .txt, .md, .html and .jsonl files to retrieve from; `demo` is the "
+    "corpus of the demo questions",
     "top_k": "passages a question is given (default 5)",
     "chunk_words": "words of a passage at most (default 150)",
 }
@@ -48,8 +49,8 @@ _RETRIEVAL_ARGUMENTS = {
 _OTHER_EXAMPLES = "the paper's worked examples are other ones"
 _OTHER_DOCUMENTS = "the paper's documents are not published"
 
-# The longest answers of the paper's systems average 242 words (table 5), about 350 tokens; an answer in bullet points with
-# a safety note may be three times that.
+# The longest answers of the paper's systems average 242 words (table 5), about 350 tokens; an
+# answer in bullet points with a safety note may be three times that.
 _TOKENS = 1024
 
 

@@ -26,11 +26,10 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     CaseKey,
     Document,
     FullCase,
-    answer_text,
-    release_texts,
 )
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.files import WORDS, content_words, one_line
+from medical_tasks.construct.archehr.release_files import answer_text, release_texts
 from medical_tasks.construct.archehr.rounds import (
     ESSENTIAL,
     NOT_RELEVANT,

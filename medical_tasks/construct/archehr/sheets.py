@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence, phrase_places
+from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.align import chosen_cases
 from medical_tasks.construct.archehr.files import one_line
+from medical_tasks.construct.archehr.release_files import phrase_places
 from medical_tasks.construct.archehr.rounds import (
     ESSENTIAL,
     NOT_RELEVANT,

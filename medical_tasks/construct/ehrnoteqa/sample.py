@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text, read_notes
+from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, NoteRow, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.data import construction
@@ -167,9 +167,9 @@ def make_sample(
     return made
 
 
-def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[dict[str, str]]]:
+def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[NoteRow]]:
     """The drawn patients' notes as rows of the dataset have them, by the strict reader and its checks."""
-    found: dict[str, list[dict[str, str]]] = {}
+    found: dict[str, list[NoteRow]] = {}
     for patient, notes in read_notes(source, expected).items():
         found[patient] = [note.row for note in notes]
         if not OWN_FIELDS["notes"].holds(found[patient]):

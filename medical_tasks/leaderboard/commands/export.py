@@ -3,11 +3,13 @@
     medical-tasks export runs/my-run --to every-eval-ever --out eee
     medical-tasks export runs/my-run --to csv --out tables
 
-every-eval-ever: records of its datastore. chai-card: a CHAI Applied Model Card (XML). tripod-llm: the 19 items of the reporting
-guideline, answered as far as a run can. inspect-log, lm-eval-json: what inspect and lm-evaluation-harness write. csv: two tables.
+every-eval-ever: records of its datastore. chai-card: a CHAI Applied Model Card (XML). tripod-llm:
+the 19 items of the reporting guideline, answered as far as a run can. inspect-log, lm-eval-json:
+what inspect and lm-evaluation-harness write. csv: two tables.
 
-Of open data the texts go along; of credentialed data ids, scores and hashes alone. What a form asks for and the run does not know
-is left open, and named in the output, for you to fill in. See docs/eval_results.md.
+Of open data the texts go along; of credentialed data ids, scores and hashes alone. What a form asks
+for and the run does not know is left open, and named in the output, for you to fill in. See
+docs/eval_results.md.
 """
 
 from __future__ import annotations

@@ -11,11 +11,13 @@
     medical-tasks leaderboard site --store my-store --out site
     medical-tasks leaderboard serve --store my-store --port 7860
 
---store is a folder, or hub:OWNER/NAME for a dataset repository of the Hub (with HF_TOKEN). accept takes a pending submission, or a
-rejected one again; reject takes a pending one, or withdraws an accepted one. accept scores the answers again first, and what does
-not match is not accepted; --unverified accepts without that, and the entry says so. Whoever was accepted first under a name keeps
-it: --replace ID says that a submission is of the same model and takes that one's place. check exits with 5 when the store is not
-whole. site writes the pages as files for any web server; serve makes and serves them, and takes packages.
+--store is a folder, or hub:OWNER/NAME for a dataset repository of the Hub (with HF_TOKEN). accept
+takes a pending submission, or a rejected one again; reject takes a pending one, or withdraws an
+accepted one. accept scores the answers again first, and what does not match is not accepted;
+--unverified accepts without that, and the entry says so. Whoever was accepted first under a name
+keeps it: --replace ID says that a submission is of the same model and takes that one's place. check
+exits with 5 when the store is not whole. site writes the pages as files for any web server; serve
+makes and serves them, and takes packages.
 """
 
 from __future__ import annotations
@@ -32,10 +34,11 @@ from medical_tasks.io.output import tell
 from medical_tasks.leaderboard import maintaining
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.board import Board, entries_of
+from medical_tasks.leaderboard.commands.verify import verification
 from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.leaderboard.storage import open_storage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_OPTIONS
-from medical_tasks.leaderboard.submission_package.package_file import package_bytes
+from medical_tasks.leaderboard.submission_package.zip_file import package_bytes
 
 _VERIFYING: Final = tuple(vars(DEFAULT_OPTIONS))
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
@@ -111,11 +114,13 @@ def _check(arguments: argparse.Namespace) -> None:
             )
     if action == "site" and arguments.out is None:
         raise UsageError(
-            "site needs --out, the folder of the pages: medical-tasks leaderboard site --store ... --out site"
+            "site needs --out, the folder of the pages: medical-tasks leaderboard site --store "
+            "... --out site"
         )
     if action in _NAMED and arguments.what is None:
         raise UsageError(
-            f"{action} needs {_NAMED[action]}: medical-tasks leaderboard {action} {_NAMED[action]} --store ..."
+            f"{action} needs {_NAMED[action]}: medical-tasks leaderboard {action} {_NAMED[action]} "
+            "--store ..."
         )
     if action not in (*_NAMED, "history") and arguments.what is not None:
         raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
@@ -124,7 +129,8 @@ def _check(arguments: argparse.Namespace) -> None:
     ]
     if given and arguments.unverified:
         raise UsageError(
-            f"--{given[0].replace('_', '-')} is for verifying, and --unverified leaves that out. Give one of them."
+            f"--{given[0].replace('_', '-')} is for verifying, and --unverified leaves that out. "
+            "Give one of them."
         )
 
 
@@ -136,7 +142,7 @@ def _accept(board: Board, arguments: argparse.Namespace) -> int:
     report = (
         None
         if arguments.unverified
-        else maintaining.verified_report(board, arguments.what, arguments)
+        else maintaining.verified_report(board, arguments.what, *verification(arguments))
     )
     made = board.decide(
         arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces
@@ -151,7 +157,8 @@ def _site(board: Board, out: Path, *, uploads: bool) -> int:
 
     count = write_site(board, out, uploads=uploads)
     tell(
-        f"{out}: {count} results; open it with a web server: python -m http.server -b 127.0.0.1 -d {out}",
+        f"{out}: {count} results; open it with a web server: python -m http.server -b 127.0.0.1 "
+        f"-d {out}",
         out=out,
         results=count,
     )

@@ -1,7 +1,8 @@
 """What a package may not reveal: the submitter's machine, and any text of credentialed data.
 
-Keys, addresses and paths become a word in brackets, files their hashes; versions and numbers, which make results comparable,
-stay. Scrubbing twice changes nothing more, and a package that scrubbing would change is refused.
+Keys, addresses and paths become a word in brackets, files their hashes; versions and numbers, which
+make results comparable, stay. Scrubbing twice changes nothing more, and a package that scrubbing
+would change is refused.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from medical_tasks.guard.private_store import redact_reason, redact_row, redact_
 from medical_tasks.judges.kinds import KINDS as JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError
 from medical_tasks.models.opener import KINDS
+from medical_tasks.report.entries import Entry, Recipe
+from medical_tasks.runs.results import Json, JsonDict, Row
 from medical_tasks.spec import TaskSpec
 
 ADDRESS: Final = "[address]"
@@ -53,7 +56,7 @@ _SEPARATORS: Final = re.compile(r"[\\/]+")
 _HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
 
 
-def scrub(results: Mapping[str, Any]) -> dict[str, Any]:
+def scrub(results: Json) -> JsonDict:
     """Takes out of a run's results what tells of the machine they were made on, and `items_sha256`, whose file no package holds."""
     tasks = {name: _entry(entry) for name, entry in results["tasks"].items()}
     return {
@@ -62,7 +65,7 @@ def scrub(results: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(entry: Entry) -> JsonDict:
     made = {**entry, "recipe": scrub_recipe(entry["recipe"])}
     if isinstance(entry.get("judge"), Mapping):
         judge, named = entry["judge"], entry["recipe"].get("judge")
@@ -75,9 +78,9 @@ def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def scrub_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+def scrub_recipe(recipe: Recipe) -> JsonDict:
     """Scrubs a task's recipe, or a part of one."""
-    made: dict[str, Any] = {}
+    made: JsonDict = {}
     for name, value in recipe.items():
         if name in ("packages", "python", "suite"):
             made[name] = value  # versions, some of which look like addresses
@@ -104,11 +107,11 @@ def scrub_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _mapping(values: Mapping[str, Any]) -> dict[str, Any]:
+def _mapping(values: Json) -> JsonDict:
     return {name: _value(name, value) for name, value in values.items()}
 
 
-def _value(name: str, value: Any) -> Any:
+def _value(name: str, value: object) -> Any:
     if isinstance(value, Mapping):
         return _mapping(value)
     if isinstance(value, list | tuple):
@@ -124,7 +127,7 @@ def _value(name: str, value: Any) -> Any:
     return _text(value)
 
 
-def _named(name: str, identity: Mapping[str, Any]) -> str:
+def _named(name: str, identity: Recipe) -> str:
     plain = _text(name)
     kind, slash, rest = plain.partition("/")
     if slash and kind in _KINDS and "weights" in identity and "revision" not in identity:
@@ -171,8 +174,8 @@ def _plain(word: str) -> str:
 _DIGEST = "response_sha256"
 _HASH_FIELDS = frozenset({_DIGEST, "answer_sha256", "verdicts_sha256"})
 _MAY_HOLD: Final = (
-    "may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from the run's own "
-    "folder."
+    "may hold a text, and the data are credentialed. Nothing of it was kept. Make the package "
+    "from the run's own folder."
 )
 
 
@@ -181,8 +184,11 @@ def texts_allowed(task: TaskSpec) -> bool:
     return policy.text_allowed(dataset_spec(task.dataset))
 
 
-def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str]) -> None:
-    """Refuses an item on credentialed data with anything but ids, groups, hashes and numbers; messages never show it."""
+def check_private_row(where: str, row: Row, words: frozenset[str]) -> None:
+    """Refuses an item on credentialed data with anything but ids, groups, hashes and numbers.
+
+    Messages never show it.
+    """
     kept = redact_row(
         {name: value for name, value in row.items() if name not in _HASH_FIELDS},
         None,
@@ -201,7 +207,7 @@ def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str])
         )
 
 
-def check_private_verdict(where: str, row: Mapping[str, Any]) -> None:
+def check_private_verdict(where: str, row: Row) -> None:
     """Refuses a verdict on credentialed data in which a text may stand."""
     sound = all(redact_value(row[name]) == row[name] for name in ("value", "votes") if name in row)
     if (

@@ -8,9 +8,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.io.files import packaged
+from medical_tasks.runs.results import Json, Row
 
 
 @functools.cache
@@ -47,7 +48,8 @@ class PublishedResult:
     differences: tuple[
         str, ...
     ] = ()  # between the paper's setting and this suite's, to know before comparing; a sentence each
-    # For a metric by the authors' script, ours that asks the same (`accuracy_official` to `accuracy`) and counts otherwise: where a
+    # For a metric by the authors' script, ours that asks the same (`accuracy_official` to
+    # `accuracy`) and counts otherwise: where a
     # reader looks for the figure in a table of headline metrics.
     beside: Mapping[str, str] = field(default_factory=dict)
 
@@ -66,16 +68,14 @@ _DIGITS: Final = (
 )
 
 
-def read_figures(content: Mapping[str, Any]) -> tuple[PublishedResult, ...]:
+def read_figures(content: Json) -> tuple[PublishedResult, ...]:
     """Reads the content of the data file; a result a row."""
     return tuple(
         _result(table, row, content) for table in content["tables"] for row in table["rows"]
     )
 
 
-def _result(
-    table: Mapping[str, Any], row: Mapping[str, Any], content: Mapping[str, Any]
-) -> PublishedResult:
+def _result(table: Json, row: Row, content: Json) -> PublishedResult:
     beside = {**content["beside"], **table.get("beside", {})}
     metrics: dict[str, float] = {}
     breakdown: dict[str, dict[str, dict[str, float]]] = {}

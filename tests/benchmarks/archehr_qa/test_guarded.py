@@ -1,4 +1,7 @@
-"""ArchEHR-QA's text stays where it is: tasks refuse a host elsewhere, and no text stands in results, logs, reports or items."""
+"""ArchEHR-QA's text stays where it is.
+
+Tasks refuse a host elsewhere, and no text stands in results, logs, reports or items.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +123,8 @@ def test_how_often_a_case_was_asked_stands_in_its_item() -> None:
         assert (
             main(words(names, model.base_url, "--task-args", "tries=3", "--max-samples", "2")) == 0
         )
-    # Three tries that cite nothing; an answer, and three tries to cite it; and one question, which has no tries.
+    # Three tries that cite nothing; an answer, and three tries to cite it; and one question, which
+    # has no tries.
     times = {"archehr_together": 3, "archehr_answer_first": 4, "archehr_evidence": None}
     assert [row["asked"] for row in read_items(Path("run"))] == [
         times[task] for task in times for _ in range(2)

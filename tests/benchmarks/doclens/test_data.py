@@ -1,4 +1,7 @@
-"""ACI-BENCH and MeQSum: rows of the official files, what is refused, the demos; and the items of every form."""
+"""ACI-BENCH and MeQSum: rows of the official files, what is refused, the demos.
+
+And the items of every form.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,6 @@ from medical_tasks.benchmarks.doclens.data import (
     ACI_SOURCE,
     MEQSUM_COLUMNS,
     MEQSUM_OFFICIAL_COLUMNS,
-    MEQSUM_SOURCE,
     OWN_COLUMNS,
     NumberingError,
     load_items,
@@ -32,6 +34,7 @@ from medical_tasks.benchmarks.doclens.data import (
 from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
@@ -66,7 +69,7 @@ def write_csv(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
+def rows_of(path: Path) -> list[Row]:
     return list(read_aci_rows("doclens", "test1", {"test1": path}))
 
 
@@ -108,7 +111,8 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "\n".join(rows[1]["turns"]) == dialogue
     said = capsys.readouterr().err
     assert said.startswith(
-        "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there is turn 0"
+        "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there "
+        "is turn 0"
     )
     path.write_bytes(
         b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
@@ -204,7 +208,7 @@ def sheet(split: str, rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [tuple(MEQSUM_OFFICIAL_COLUMNS[split].values()), *rows]
 
 
-def questions_of(path: Path, split: str) -> list[dict[str, Any]]:
+def questions_of(path: Path, split: str) -> list[Row]:
     return list(read_meqsum_rows("full", split, {split: path}))
 
 
@@ -246,23 +250,6 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
         match=r"lacks\n  MeQSum, an XLSX file: MeQSum/MeQSum_ACL2019(.|\n)*How to get MeQSum",
     ):
         build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
-
-
-def test_the_demo_of_questions() -> None:
-    rows = {
-        split: list(read_meqsum_rows("demo", split, {})) for split in MEQSUM_SOURCE.splits["demo"]
-    }
-    everything = [row for each in rows.values() for row in each]
-    assert len(everything) == 12
-    for row in everything:
-        assert list(row) == MEQSUM_NAMES
-        assert row["summary"].endswith("?")
-        assert "".join("".join(row["sentences"]).split()) == "".join(row["question"].split())
-    assert all(row["focus"] and row["types"] for row in rows["validation"])
-    assert not any(row["focus"] or row["types"] for row in rows["train"] + rows["test"])
-    # One sentence and many.
-    counts = [len(row["sentences"]) for row in rows["test"]]
-    assert (min(counts), max(counts)) == (1, 8)
 
 
 @needs_shared
@@ -310,7 +297,7 @@ def test_every_task_has_the_items_that_it_says() -> None:
 
 
 def test_items_of_each_form() -> None:
-    visit = demo_rows(BY_NAME["aci_bench"], "test1")[0] | {"objective_results": ""}
+    visit = {**demo_rows(BY_NAME["aci_bench"], "test1")[0], "objective_results": ""}
     name, of = visit["id"], {"dataset": visit["dataset"]}
     (note,) = load_items(BY_NAME["aci_bench"], [visit])
     fields = {"form": "note", "sentences": visit["turns"], "reference": visit["note"]}
@@ -337,8 +324,12 @@ def test_items_of_each_form() -> None:
         "sentences": row["sentences"],
         "reference": row["impression"],
     }
-    row = demo_rows(BY_NAME["meqsum"], "test")[0]
-    wanted = {"form": "question", "sentences": row["sentences"], "reference": row["summary"]}
+    asked = demo_rows(BY_NAME["meqsum"], "test")[0]
+    wanted = {
+        "form": "question",
+        "sentences": asked["sentences"],
+        "reference": asked["summary"],
+    }
     assert items_of("meqsum")[0].fields == wanted
     own = items_of("doclens_own")[0]
     assert (own.id, own.fields["reference"]) == ("a", "Gout. Allopurinol started.")

@@ -293,7 +293,8 @@ def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
         (1 / 4, 4),
         (1 / 3, 3),
     ]
-    # Our own leaves the question open; of theirs nothing is open, and the interval knows of four questions.
+    # Our own leaves the question open; of theirs nothing is open, and the interval knows of four
+    # questions.
     assert (told["comprehensiveness"]["bound_low"], told["comprehensiveness"]["bound_high"]) == (
         1.5 / 4,
         2.5 / 4,
@@ -304,7 +305,8 @@ def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
     assert (comp["unanswered"], "scored" in comp) == (1, False)
     said = "comprehensiveness_official, hallucination_official: an item without an answer counts as 0, as in the authors' script."
     assert said in value_notes(entry)
-    # A question of one statement cannot have as many contradictions as the others' mean: theirs knows nothing of that.
+    # A question of one statement cannot have as many contradictions as the others' mean: theirs
+    # knows nothing of that.
     most = {"q0": 2.0, "q1": 2.0, "q2": 1.0}
     few = _summary_of(
         ("cc", "cc"), 3, unanswered_limits=lambda each: dict.fromkeys(COUNTS, (0.0, most[each.id]))

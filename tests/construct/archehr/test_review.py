@@ -16,13 +16,11 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     AnswerSentence,
     Sentence,
     excerpt_problem,
-    excerpt_text,
     offset_problem,
-    offsets,
     offsets_are_places,
-    phrase_places,
 )
 from medical_tasks.construct.archehr.files import content_words
+from medical_tasks.construct.archehr.release_files import excerpt_text, offsets, phrase_places
 from medical_tasks.construct.archehr.review import (
     label_agreement,
     measure_agreement,

@@ -11,11 +11,11 @@ import pytest
 from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
 from medical_tasks.benchmarks.archehr_qa.release import (
     AnswerSentence,
-    answer_text,
     without_citations,
 )
 from medical_tasks.cli.entry import main
 from medical_tasks.construct.archehr.align import chosen_cases
+from medical_tasks.construct.archehr.release_files import answer_text
 from medical_tasks.construct.archehr.review import (
     ReviewOptions,
     import_sheets,
@@ -23,6 +23,7 @@ from medical_tasks.construct.archehr.review import (
 )
 from medical_tasks.construct.archehr.rounds import OwnCase
 from medical_tasks.construct.archehr.sheets import COLUMNS, export_sheets
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
@@ -86,7 +87,7 @@ def edit(folder: Path, kind: str, number: str, cells: dict[str, str]) -> None:
         )
 
 
-def released(folder: Path, split: str = "test") -> dict[str, dict[str, object]]:
+def released(folder: Path, split: str = "test") -> dict[str, Row]:
     return {row["id"]: row for row in read_case_rows(folder / "release" / split / "archehr-qa.xml")}
 
 

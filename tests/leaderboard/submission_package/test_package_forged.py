@@ -18,7 +18,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
     Verification,
     VerifyOptions,
 )
-from medical_tasks.leaderboard.submission_package.package_file import read_package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.recipes import INTERVALS
