@@ -31,8 +31,9 @@ class Pair:
 
     premise: str
     hypothesis: str
-    # label to the verdict's value (JSON). A label that is not there means that such a judge cannot tell
-    values: Mapping[Label, Any]
+    # label to the verdict's value (JSON): by default whether the premise entails the hypothesis. A
+    # label that is not there means that such a judge cannot tell
+    values: Mapping[Label, Any] = field(default_factory=lambda: ENTAILS)
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from medical_rubric.declarations import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, Row
 from medical_tasks.io.columns import Column
+from medical_tasks.io.files import packaged
 
 
 def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
-    yield from json.loads(Path(__file__).with_name("demo.json").read_text(encoding="utf-8"))
+    yield from packaged(__file__, "demo.json")
 
 
-_CRITERION = (
+PARTS = (
     Column(name="text", description="what a reply does"),
     Column(name="points", description="what it earns; below 0 for a fault", dtype="float64"),
 )
@@ -31,11 +31,7 @@ SOURCES = (
             Column(name="facts", description="what the patient tells if asked"),
             Column(name="reply", description="a reply that earns all points"),
             Column(
-                name="criteria",
-                description="what the judge decides",
-                dtype="struct",
-                repeated=True,
-                fields=_CRITERION,
+                name="criteria", description="rubric", dtype="struct", repeated=True, fields=PARTS
             ),
         ),
         key="id",

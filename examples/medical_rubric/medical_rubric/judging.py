@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from medical_tasks.judges.base import (
     JudgePrompts,
     Judging,
-    Label,
     Pair,
     Question,
     Unscored,
@@ -21,12 +20,6 @@ ASK = (
     "{criterion}\n\nEnd with one word: true or false."
 )
 AGAIN = "That cannot be read ({problem}). End with one word: true or false."
-LABELS: Mapping[Label, bool] = {
-    "entailment": True,
-    "neutral": False,
-    "contradiction": False,
-    "not_entailment": False,
-}
 
 
 def load_judge_prompts() -> JudgePrompts:
@@ -38,12 +31,10 @@ def score_items(
     items: Sequence[Item], answers: Sequence[Answer], judging: Judging
 ) -> list[ItemScore]:
     """The points of each answer."""
-    asked = [_questions(item, answer, judging) for item, answer in zip(items, answers, strict=True)]
-    outcomes = iter(judging.judge.ask([question for each in asked for question in each]))
-    return [
-        _score(item, [next(outcomes) for _ in questions])
-        for item, questions in zip(items, asked, strict=True)
-    ]
+    pairs = zip(items, answers, strict=True)
+    questions = [question for pair in pairs for question in _questions(*pair, judging)]
+    outcomes = iter(judging.judge.ask(questions))
+    return [_score(item, [next(outcomes) for _ in item.fields["criteria"]]) for item in items]
 
 
 def point_limits(item: Item) -> tuple[float, float]:
@@ -62,18 +53,16 @@ def _conversation(item: Item, answer: Answer) -> str:
 
 
 def _questions(item: Item, answer: Answer, judging: Judging) -> list[Question]:
-    conversation, questions = _conversation(item, answer), []
+    talk, ask, questions = _conversation(item, answer), judging.prompts.texts["ask"], []
     for place, criterion in enumerate(item.fields["criteria"]):
-        text = judging.prompts.texts["ask"].format(
-            conversation=conversation, criterion=criterion["text"]
-        )
+        text = ask.format(conversation=talk, criterion=criterion["text"])
         question = Question(
             id=f"{item.id}/{place}",
             messages=(Message(role="user", content=text),),
             template=judging.prompts.sha256,
             read=read_closing_claim,
             again=AGAIN,
-            pair=Pair(premise=conversation, hypothesis=criterion["text"], values=LABELS),
+            pair=Pair(premise=talk, hypothesis=criterion["text"]),
         )
         questions.append(question)
     return questions

@@ -27,11 +27,11 @@ PATIENT = (
 
 def load_prompts() -> PromptSet:
     """The one set there is, `own`."""
-    return PromptSet(name="own", sha256=texts_sha256(QUESTION, PATIENT), render=_render)
 
+    def render(item: Item) -> tuple[Message, ...]:
+        return (Message(role="user", content=QUESTION.format(message=item.fields["message"])),)
 
-def _render(item: Item) -> tuple[Message, ...]:
-    return (Message(role="user", content=QUESTION.format(message=item.fields["message"])),)
+    return PromptSet(name="own", sha256=texts_sha256(QUESTION, PATIENT), render=render)
 
 
 class Visit:
@@ -59,8 +59,7 @@ class Visit:
 def _patients_side(item: Item, talk: Sequence[Message]) -> tuple[Message, ...]:
     """The chat as the patient sees it, whose own messages are the assistant's."""
     told = Message(role="system", content=PATIENT.format(facts=item.fields["facts"]))
-    begun = Message(role="assistant", content=item.fields["message"])
-    texts = [message["content"] for message in talk]
-    roles: Sequence[Literal["user", "assistant"]] = ("user", "assistant")
+    texts = [item.fields["message"], *(message["content"] for message in talk)]
+    roles: Sequence[Literal["assistant", "user"]] = ("assistant", "user")
     turned = (Message(role=roles[n % 2], content=text) for n, text in enumerate(texts))
-    return (told, begun, *turned)
+    return (told, *turned)
