@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,24 +106,24 @@ def test_the_judge_of_a_visit_sees_the_whole_conversation(serving: Any) -> None:
 
 
 def test_a_visit_that_was_interrupted_goes_on(serving: Any) -> None:
+    faults = [Fault.status_code(400)]
+
     def second_turn_fails(call: Call) -> Fault | None:
         late = call.body["model"] == "patient" and len(call.body["messages"]) > 3
-        return Fault.status_code(400) if late else None
+        return faults[0] if faults and late else None
 
     with serving(second_turn_fails) as server:
         assert main([*VISIT, *PATIENT, *JUDGE, "--out", "run"]) == 5
+        assert entry("run", "medical_rubric_visit")["coverage"]["unscored"] == {
+            "no answer: patient: http 400": len(ROWS)
+        }
+        faults.clear()
         first = len(server.calls)
-    assert entry("run", "medical_rubric_visit")["coverage"]["unscored"] == {
-        "no answer: patient: http 400": len(ROWS)
-    }
-    with serving() as server:
         assert main([*VISIT, *PATIENT, *JUDGE, "--out", "run"]) == 0
-        asked = [call.body["model"] for call in server.calls]
+        asked = [call.body["model"] for call in server.calls[first:]]
     # Of each visit the patient's second turn and the clinician's third were missing.
     assert (asked.count("patient"), asked.count("clinician")) == (len(ROWS), len(ROWS))
     assert first == 4 * len(ROWS)
-    with sqlite3.connect("run/answers.sqlite") as store:
-        assert store.execute("select count(*) from records").fetchone()[0] >= 20
 
 
 def test_each_role_needs_a_model_that_the_guard_allows(
@@ -179,6 +178,7 @@ def test_lighteval_has_the_task_of_one_question() -> None:
     assert task_spec("medical_rubric_visit").outside_lighteval
 
 
+@pytest.mark.filterwarnings("ignore")  # of inspect's own packages
 def test_inspect_asks_the_model_of_the_role(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("inspect_ai")
     from inspect_ai import eval as evaluate
@@ -197,7 +197,7 @@ def test_inspect_asks_the_model_of_the_role(serving: Any, monkeypatch: pytest.Mo
             made(config="demo"), model=model, model_roles=roles, log_dir="logs", display="none"
         )
         judge = [call.prompt for call in server.calls if call.body["model"] == "judge"]
-    assert log.status == "success"
+    assert log.status == "success", log.error
     assert log.results is not None
     assert judge
     assert all(

@@ -61,5 +61,4 @@ def _patients_side(item: Item, talk: Sequence[Message]) -> tuple[Message, ...]:
     told = Message(role="system", content=PATIENT.format(facts=item.fields["facts"]))
     texts = [item.fields["message"], *(message["content"] for message in talk)]
     roles: Sequence[Literal["assistant", "user"]] = ("assistant", "user")
-    turned = (Message(role=roles[n % 2], content=text) for n, text in enumerate(texts))
-    return (told, *turned)
+    return (told, *(Message(role=roles[n % 2], content=text) for n, text in enumerate(texts)))
