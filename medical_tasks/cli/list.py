@@ -22,6 +22,7 @@ def run(arguments: List) -> int:
         if entry["damaged"]:
             built = "damaged"
         judge = "needs a judge" if entry["judge"] else "no judge"
+        judge += ", not in lighteval" if entry["outside_lighteval"] else ""
         lines.append(
             f"{entry['harness_name']:<{width}}  {entry['dataset']} ({entry['access']}; {built}), {judge}"
         )
@@ -38,6 +39,8 @@ def run(arguments: List) -> int:
     for dataset, steps in missing.items():
         lines.append(f"\n{dataset}: the official data is not built here. To get it:")
         lines += [f"  {number}. {step}" for number, step in enumerate(steps, start=1)]
+    outside = {entry["outside_lighteval"] for entry in entries} - {""}
+    lines += [f"\nnot in lighteval: {reason}. Use medical-tasks run." for reason in sorted(outside)]
     tell("\n".join(lines), entries)
     return 0
 
@@ -57,6 +60,7 @@ def _entry(name: str) -> dict[str, Any]:
         "damaged": damaged,
         "how_to_get": list(spec.how_to_get),
         "judge": task.judge,
+        "outside_lighteval": task.outside_lighteval,
     }
 
 

@@ -26,7 +26,7 @@ from medical_tasks.io.tables import TableRow
 from medical_tasks.io.xml_files import workbook_bytes
 from medical_tasks.judges.base import Question, Unreadable, Verdict
 from medical_tasks.judges.reading import Checker, object_reader, quoted, schema_of
-from medical_tasks.judges.session import JUDGE_KINDS, JudgeSession
+from medical_tasks.judges.session import JudgeSession, judge_kinds
 from medical_tasks.models.usage import Usage
 from medical_tasks.options import Adjudicate
 from medical_tasks.runs.folder import existing_run_folder, is_main_process
@@ -492,7 +492,7 @@ def _decision(row: TableRow, responses: Mapping[str, str]) -> tuple[str, Reading
             "down the final answer alone",
             None,
         )
-    if by not in ("", PERSON) and by.partition("/")[0] not in JUDGE_KINDS:
+    if by not in ("", PERSON) and by.partition("/")[0] not in judge_kinds():
         return (
             f"column 'read_by': must be {PERSON!r} or the name of a judge. Write {PERSON!r}",
             None,

@@ -179,7 +179,7 @@ class _Run:
         unasked = sum(each.unasked for each in counts.verdicts) if counts is not None else 0
         if counts is not None and counts.known:
             total = of if metric.kind == "ratio" else counts.of
-            of_all = of / total if counts.how == "share" else 1.0
+            of_all = of / total if counts.is_share else 1.0
             unit = of_all * (total - unasked) / counts.known
             hits = value * of / unit
             return hits, counts.known - hits, unit, 0.0, of

@@ -226,8 +226,10 @@ class Estimator:
         None for no end.
         """
         low, high = metric.limits
-        if math.isinf(high) and self._limits is not None and items:
-            high = max(self._limits(item).get(metric.name, metric.limits)[1] for item in items)
+        if self._limits is not None and items:
+            limits = [self._limits(item).get(metric.name, metric.limits) for item in items]
+            low = min(each[0] for each in limits) if math.isinf(low) else low
+            high = max(each[1] for each in limits) if math.isinf(high) else high
         return (low, high) if -math.inf < low < high < math.inf else None
 
     def _single(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
@@ -407,7 +409,8 @@ class _Tally:
         """
         if not self.decided and not self.estimated:
             # What items say of nothing to share where there should have been something: the worst.
-            figure = self._figure(min(self.due), *self.metric.limits, len(self.due))
+            low, high = map(_number, self.metric.limits)
+            figure = self._figure(min(self.due), low, high, len(self.due))
             return _inside(figure, whole=self._settled)
         shares = [*self.decided, *self.estimated]
         complete = self._interval(self.decided)
@@ -630,8 +633,9 @@ class _Rates:
             open_ = verdicts.missing + self._unlisted(verdicts)
             rate = self._rate_within(verdicts.kind, counts) if open_ else 0.0
             hits.append(verdicts.weight * (verdicts.hits + rate * open_))
-            of.append(verdicts.weight * (verdicts.known + open_ + verdicts.unasked))
-        return math.fsum(hits), math.fsum(of) if counts.how == "share" else 1.0
+            if counts.how != "points" or verdicts.weight > 0:
+                of.append(verdicts.weight * (verdicts.known + open_ + verdicts.unasked))
+        return math.fsum(hits), math.fsum(of) if counts.is_share else 1.0
 
     def _unlisted(self, verdicts: Verdicts) -> float:
         """How many verdicts a list that could not be made would have had: as others, 1 at least."""

@@ -6,6 +6,7 @@ name.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
 import tempfile
@@ -28,14 +29,16 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
+from medical_tasks.models.base import processes
 from medical_tasks.models.opener import (
     check_repeats,
     deciding_args,
     full_name,
+    is_local,
     open_model,
 )
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
-from medical_tasks.options import Run, Score
+from medical_tasks.options import Run, Score, read_settings
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
@@ -55,8 +58,7 @@ from medical_tasks.runs.responses import (
     check_recipe,
     read_file,
     read_responses,
-    replayed,
-    run_responses,
+    run_answers,
 )
 from medical_tasks.runs.results import (
     Json,
@@ -66,6 +68,8 @@ from medical_tasks.runs.results import (
 from medical_tasks.runs.runner import (
     Adjudication,
     AnsweredTask,
+    RoleChoice,
+    RoleModel,
     RunOptions,
     load_task_prompts,
     open_protocols,
@@ -94,6 +98,7 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
     model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
     task_args = checked_task_args(arguments.task_args, tasks)
+    roles = read_roles(arguments.role, tasks, model=name)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream)
     drawn = read_drawn(arguments, max_samples=arguments.max_samples)
     _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
@@ -119,6 +124,7 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         model_args=model_args,
         task_args=task_args,
         truncate=arguments.truncate,
+        role_choices=roles,
     )
     if judge is not None and judge.options.forecast:
         if not is_main_process():
@@ -157,6 +163,11 @@ def _settings(
     own = {argument for task in tasks for argument in task.arguments}
     optional = {
         "task_args": {key: value for key, value in options.task_args.items() if key in own} or None,
+        "roles": {
+            role: [choice.name, deciding_args(choice.name, choice.args)]
+            for role, choice in options.role_choices.items()
+        }
+        or None,
         "truncate": options.truncate if options.truncate != "refuse" else None,
         "judge": judge.identity if judge is not None else None,
     }
@@ -182,6 +193,40 @@ def checked_task_args(arguments: Mapping[str, str], tasks: Sequence[TaskSpec]) -
                 f"{', '.join(task.name for task in tasks)}. {hint}"
             )
     return dict(arguments)
+
+
+def read_roles(
+    given: Sequence[str], tasks: Sequence[TaskSpec], *, model: str
+) -> dict[str, RoleChoice]:
+    """Reads `--role ROLE=MODEL` or `ROLE=MODEL,KEY=VALUE,...`: each role of the tasks' protocols has a model.
+
+    A baseline as `model` talks with nobody.
+    """
+    wanted = {role: about for task in tasks for role, about in task.roles.items()}
+    roles: dict[str, RoleChoice] = {}
+    for text in given:
+        role, equals, rest = text.partition("=")
+        name, _, args = rest.partition(",")
+        if role not in wanted:
+            known = f"They have: {', '.join(wanted)}." if wanted else "They have none."
+            raise UsageError(
+                f"--role {text}: {role!r} is no role of {', '.join(task.name for task in tasks)}. {known}"
+            )
+        if not equals or not name:
+            raise UsageError(f"--role {text}: name the model, as {role}=openai-api/HOST/NAME.")
+        if role in roles:
+            raise UsageError(f"--role {text}: the role {role} has a model already.")
+        name = full_name(name)
+        if name.startswith("baseline/"):
+            raise UsageError(f"--role {text}: a baseline answers tasks and cannot talk.")
+        roles[role] = RoleChoice(name=name, args=read_settings(args, option=f"--role {role}"))
+    lacking = [role for role in wanted if role not in roles]
+    if lacking and not model.startswith("baseline/"):
+        role = lacking[0]
+        raise UsageError(
+            f"the role {role} ({wanted[role]}) needs a model: --role {role}=MODEL, named as for --model."
+        )
+    return roles
 
 
 def _finished(
@@ -330,14 +375,32 @@ def _model_answers(
             load_task_prompts(task, options, data[task.name])
     open_protocols(tasks, options)
     policy.require_processes()
-    model = open_model(name, model_args, log_dir=folder.logs)
-    try:
+    with contextlib.ExitStack() as opened:
+        model = open_model(name, model_args, log_dir=folder.logs)
+        opened.callback(model.close)
         policy.require_endpoint(model.endpoint, "model")
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
-        return run_model(tasks, data, model, folder, options)
-    finally:
-        model.close()
+        roles = _opened_roles(options.role_choices, folder, opened)
+        return run_model(tasks, data, model, folder, replace(options, roles=roles))
+
+
+def _opened_roles(
+    choices: Mapping[str, RoleChoice], folder: RunFolder, opened: contextlib.ExitStack
+) -> dict[str, RoleModel]:
+    """Opens the models of the roles in the main process, which alone asks them; the guard checks each."""
+    roles: dict[str, RoleModel] = {}
+    for role, choice in choices.items() if is_main_process() else ():
+        if is_local(choice.name) and processes() > 1:
+            raise UsageError(
+                f"--role {role}={choice.name}: a model in this process plays no role where several processes "
+                "were started. Serve it, or start one process."
+            )
+        model = open_model(choice.name, choice.args, log_dir=folder.logs)
+        opened.callback(model.close)
+        policy.require_endpoint(model.endpoint, f"model of the role {role}")
+        roles[role] = RoleModel(model=model, args=choice.args)
+    return roles
 
 
 def rescore(
@@ -495,29 +558,24 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[Answ
         repeats="repeats" in recipe,
         calibration=arguments.calibration,
     )
-    responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
+    ran = run_answers(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
     recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
     if "truncation" in recipe:
         left = recipe["truncation"]["words_left_out"]
         kept = {name: words for name, words in left.items() if name in ids}
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
-    repeats: Sequence[AnsweredTask] = ()
-    if recipe.get("repeats"):
-        repeats = replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats
-    answered = _of_responses(task, data, responses, recipe, "not answered in the run")
+    answered = _of_responses(task, data, ran.responses, recipe, "not answered in the run")
+    answered = replace(answered, repeats=ran.repeats, details=ran.details, opening=ran.opening)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {
         "prompts": recipe["prompts"],
         "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
     }
-    optional = ("task_args", "protocol", "shard", "subset", "repeats")
+    optional = ("task_args", "protocol", "roles", "shard", "subset", "repeats")
     asked |= {name: recipe[name] for name in optional if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
-    return replace(answered, repeats=repeats), {
-        **settings,
-        "data": {task.name: data.identity},
-    }
+    return answered, {**settings, "data": {task.name: data.identity}}
 
 
 def _check_same_items(folder: Path, recipe: Json, arguments: Score) -> None:

@@ -44,7 +44,13 @@ from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, Row
-from medical_tasks.runs.runner import AnsweredTask, RunOptions, load_task_prompts, run_model
+from medical_tasks.runs.runner import (
+    AnsweredTask,
+    RoleModel,
+    RunOptions,
+    load_task_prompts,
+    run_model,
+)
 from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
 SUBMISSION: Final = "submission.json"
@@ -691,6 +697,18 @@ def run_responses(
     return replayed(task, data, recipe, folder, upstream=upstream).responses
 
 
+def run_answers(
+    task: TaskSpec, data: TaskData, recipe: Json, folder: Path, *, upstream: Path | None = None
+) -> AnsweredTask:
+    """Finds the whole answers that a run scored, with what was asked, and those of its repeats."""
+    check_recipe(folder, recipe)
+    check_same_data(task, data, recipe)
+    name = str(recipe["model"]["name"])
+    if name.startswith(_RESPONSES):
+        _from_file(name, task, data, recipe, None)
+    return replayed(task, data, recipe, folder, upstream=upstream)
+
+
 def replayed(
     task: TaskSpec,
     data: TaskData,
@@ -743,6 +761,10 @@ def replayed(
         model_args=prices or {},
         task_args=recipe.get("task_args", {}),
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
+        roles={
+            role: RoleModel(model=_Replay(recorded))
+            for role, recorded in recipe.get("roles", {}).items()
+        },
     )
     return (run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options) or [])[0]
 

@@ -138,6 +138,7 @@ class TaskEntry(TypedDict, total=False):
         cut_at_length: how many answers were cut at the length limit.
         shortened: how many questions were shortened to fit the model's context.
         usage: what the answers took of the model.
+        roles: what the replies of the other models of a protocol took, by role.
         judge: whom the judge was, how far it got, and its last check.
         paper: whether the figures are comparable with the paper's, and why.
     """
@@ -151,6 +152,7 @@ class TaskEntry(TypedDict, total=False):
     cut_at_length: int
     shortened: int
     usage: Json
+    roles: Mapping[str, Json]
     judge: Json
     paper: Json
 

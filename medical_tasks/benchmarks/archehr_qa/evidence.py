@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.data.task_data import check_settings, whole_setting
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import one_line

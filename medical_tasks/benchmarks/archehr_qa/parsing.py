@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise, takewhile
 from typing import Final, Generic, TypeVar
 
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.scoring.normal_form import alike
 from medical_tasks.scoring.reasoning import spoken
 

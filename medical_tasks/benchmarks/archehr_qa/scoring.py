@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
+from medical_tasks.benchmarks.archehr_qa.declarations import ENDS, OFFICIAL, WORD_LIMIT, share_name
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     NO_IDS,
     OPEN_GROUP,
@@ -35,7 +36,6 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     unfenced,
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
-from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, WORD_LIMIT, share_name
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_text

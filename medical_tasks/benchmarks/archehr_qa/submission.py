@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import TASK_NAMES, WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     SENTENCE_ENDS,
     TOO_LONG,
@@ -27,7 +28,6 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
 from medical_tasks.benchmarks.archehr_qa.scoring import has_bleu, official_answer
-from medical_tasks.benchmarks.archehr_qa.spec import BENCHMARK, WORD_LIMIT
 from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import open_file, readable
@@ -310,7 +310,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
 
 
-TASKS: Final = tuple(task.name for task in BENCHMARK.tasks)
+TASKS: Final = TASK_NAMES
 """The tasks whose answers can be submitted."""
 
 EVERY_CASE: Final = "archehr_question"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple
 
-from medical_tasks.benchmarks.doclens.spec import SECTIONS as SECTIONS
+from medical_tasks.benchmarks.doclens.declarations import SECTIONS as SECTIONS
 from medical_tasks.scoring.normal_form import alike
 from medical_tasks.scoring.sentences import Punkt, punkt_spans
 

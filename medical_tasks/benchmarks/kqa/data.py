@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict, cast
 
+from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.documents import Document
-from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
