@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from medical_tasks.calculators import Result
     from medical_tasks.data.building import BuiltDataset
     from medical_tasks.leaderboard.export import Exported
-    from medical_tasks.leaderboard.options import Export, Verify
     from medical_tasks.leaderboard.submission_package.contents import Verification
     from medical_tasks.runs.adjudicating import UnclearSheet
 
@@ -378,28 +377,9 @@ def export(
 ) -> Exported:
     """Writes a run in the form of another tool, `to` as in `export`: its `files`, and the fields that are `left_open`."""
     with _tables("export", run=_folder(run), to=to, out=out, **more) as chosen:
+        from medical_tasks.leaderboard.commands.export import exported
+
         return exported(chosen)
-
-
-def exported(arguments: Export) -> Exported:
-    """Does what `export` is asked for."""
-    from medical_tasks.leaderboard.export import export_run
-    from medical_tasks.report.texts import TextPlaces
-
-    places = TextPlaces(
-        data=arguments.data,
-        source=arguments.source,
-        responses=arguments.responses,
-        upstream=arguments.upstream,
-    )
-    return export_run(
-        arguments.run,
-        arguments.to,
-        arguments.out,
-        places=places,
-        model_name=arguments.model_name,
-        force=arguments.force,
-    )
 
 
 def build(
@@ -482,18 +462,9 @@ def calc(name: int | str, **inputs: Any) -> Result:
 def verify(package: str | os.PathLike[str], **more: Any) -> Verification:
     """Scores a submission package's answers again and says what matches."""
     with _tables("verify", package=package, **more) as chosen:
+        from medical_tasks.leaderboard.commands.verify import verified
+
         return verified(chosen)[1]
-
-
-def verified(arguments: Verify) -> tuple[str, Verification]:
-    """Does what `verify` is asked for: the name of the package's model, and what was found."""
-    from medical_tasks.leaderboard.commands.verify import verification
-    from medical_tasks.leaderboard.submission_package.reading import read_package
-    from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
-
-    package = read_package(arguments.package)
-    options, attestation = verification(arguments)
-    return package.manifest.submitter.model, verify_guarded(package, options, attestation)
 
 
 @contextlib.contextmanager

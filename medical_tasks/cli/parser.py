@@ -165,9 +165,7 @@ def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
         each.words for each in fields.values() if each.required and each.name not in typed
     ]:
         shown = command if options.apart else verb.name
-        raise UsageError(
-            f"{command} needs {', '.join(missing)}. See: medical-tasks {shown} --help"
-        )
+        raise UsageError(f"{command} needs {', '.join(missing)}. See: medical-tasks {shown} --help")
     if stray := [known[name].words for name in typed if name not in fields]:
         raise UsageError(f"{command} takes no {', '.join(stray)}. Leave it out.")
     return form
