@@ -151,28 +151,6 @@ def read_settings(text: str, *, option: str = "--model-args") -> dict[str, str]:
     return settings
 
 
-def read_names(option: str, text: str | None) -> tuple[str, ...] | None:
-    """Reads a list of columns' names; one with a comma in it is quoted, as in the file."""
-    if text is None:
-        return None
-    try:
-        fields = [
-            field.strip()
-            for row in csv.reader([text], strict=True, skipinitialspace=True)
-            for field in row
-        ]
-    except csv.Error as error:
-        raise UsageError(
-            f'{option} {text}: {error}. Write A,B, and "A,B" in quotes for one name with a comma.'
-        ) from error
-    if not fields or not all(fields):
-        raise UsageError(f"{option} {text!r}: a column's name is empty. Write A,B")
-    twice = next((field for field in fields if fields.count(field) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{option} {text}: column {twice!r} is named twice. Name it once.")
-    return tuple(fields)
-
-
 def settings_text(settings: Mapping[str, str]) -> str:
     """Writes settings so that `read_settings` reads them back."""
     return ",".join(

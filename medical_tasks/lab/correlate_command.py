@@ -10,10 +10,10 @@ from typing import Any
 from medical_tasks._version import __version__
 from medical_tasks.errors import IncompleteError, UsageError, check_least, listed
 from medical_tasks.io.output import check_out, tell
-from medical_tasks.io.score_table import ScoreTable, read_scores, shown
 from medical_tasks.io.table import align, figure
+from medical_tasks.io.tables import column_names
 from medical_tasks.lab.options import Correlate
-from medical_tasks.options import read_names
+from medical_tasks.lab.score_table import ScoreTable, read_scores, shown
 
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
@@ -27,14 +27,14 @@ _OUT_HEADER = (
 
 def run(arguments: Correlate) -> int:
     """Prints the coefficients; exit code 5 when a pair has none."""
-    against = read_names("--against", arguments.against) or ()
-    columns = read_names("--columns", arguments.columns)
+    against = column_names("--against", arguments.against) or ()
+    columns = column_names("--columns", arguments.columns)
     check_least({"--seed": arguments.seed}, 0)
     out: Path | None = arguments.out
     check_out(out, arguments.scores, "one of the tables of scores itself")
     table = read_scores(
         arguments.scores,
-        names=read_names("--names", arguments.names) or (),
+        names=column_names("--names", arguments.names) or (),
         wanted=(*against, *(columns or ())),
         others=columns is None,
     )

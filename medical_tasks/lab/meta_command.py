@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.output import check_out, tell_figures
+from medical_tasks.io.tables import column_names
 from medical_tasks.lab.options import Meta
-from medical_tasks.options import read_names
 
 if TYPE_CHECKING:
     from medical_tasks.lab.meta_evaluation import MetaOptions
@@ -79,7 +79,7 @@ def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
     sources: list[tuple[OutputRow, ...]] = []
     digests: dict[str, str] = {}
     tasks: dict[str, str] = {}
-    less = frozenset(read_names("--less-is-better", arguments.less_is_better) or ())
+    less = frozenset(column_names("--less-is-better", arguments.less_is_better) or ())
     if runs:
         from medical_tasks.catalog import tasks as known
 
@@ -131,17 +131,17 @@ def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
     from medical_tasks.lab.meta_evaluation import MetaOptions
     from medical_tasks.lab.preferences import EPSILON
 
-    human = read_names("--human", arguments.human) or tuple(
+    human = column_names("--human", arguments.human) or tuple(
         name for name in table.columns if name.startswith(HUMAN)
     )
-    metrics = read_names("--metrics", arguments.metrics) or tuple(
+    metrics = column_names("--metrics", arguments.metrics) or tuple(
         name for name in table.columns if name not in human
     )
     asked = {
         "--human": human,
         "--metrics": metrics,
         "--against": () if arguments.against is None else (arguments.against,),
-        "--less-is-better": read_names("--less-is-better", arguments.less_is_better) or (),
+        "--less-is-better": column_names("--less-is-better", arguments.less_is_better) or (),
     }
     for option, names in asked.items():
         missing = next((name for name in names if name not in table.columns), None)

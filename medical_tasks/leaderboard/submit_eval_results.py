@@ -145,7 +145,7 @@ def write_eval_results(
             dataset_revision=revision_of.get(task.dataset),
             date=beside.date,
             notes=result_notes(task, entry, variant=beside.variant, more=beside.notes),
-            **{f"source_{part}": text for part, text in beside.source.items()},
+            **{f"source_{kind}": text for kind, text in beside.source.items()},
         )
     texts = {
         file: yaml.safe_dump(
@@ -220,12 +220,14 @@ def result_notes(task: TaskSpec, entry: Entry, *, variant: str = "", more: str =
             f"{bounds(metric)}"
         )
     parts.append(f"{recipe['suite']}, task {task.name} {recipe['task_version']}")
-    asked = recipe["prompts"]
-    parts.append(_prompts(asked) if asked else "answers made outside the suite, prompts unknown")
+    prompts = recipe["prompts"]
+    parts.append(
+        _prompts(prompts) if prompts else "answers made outside the suite, prompts unknown"
+    )
     settings = sorted((recipe.get("task_args") or {}).items())
     if settings:
-        said = " ".join(f"{key}={_public(str(value))}" for key, value in settings)
-        parts.append(f"settings {said}")
+        listed = " ".join(f"{key}={_public(str(value))}" for key, value in settings)
+        parts.append(f"settings {listed}")
     parts.append(_judge(recipe["judge"]))
     if cut := entry.get("cut_at_length"):
         parts.append(f"{cut} answers were cut at the length limit")
@@ -245,9 +247,9 @@ def _judge(judge: Recipe | None) -> str:
     if judge is None:
         return ""
     votes = f", mode of {judge['votes']} votes" if judge["votes"] > 1 else ""
-    asked = f", {_prompts(judge['prompts'])}" if judge.get("prompts") else ""
+    prompts = f", {_prompts(judge['prompts'])}" if judge.get("prompts") else ""
     kind, _, name = str(judge["name"]).partition("/")
-    return f"judge {kind}/{_public(name)}{votes}{asked}" if name else f"judge {kind}{asked}"
+    return f"judge {kind}/{_public(name)}{votes}{prompts}" if name else f"judge {kind}{prompts}"
 
 
 def _public(value: str) -> str:
@@ -333,9 +335,9 @@ def _check_headline(path: Path, task: TaskSpec, entry: Entry) -> None:
             )
 
 
-def dataset_repos(given: Sequence[str], needed: Collection[str]) -> dict[str, str]:
+def dataset_repos(words: Sequence[str], needed: Collection[str]) -> dict[str, str]:
     """Reads `--dataset-repo`: dataset to repository, for each dataset that is needed."""
-    repos = _by_dataset("--dataset-repo", given, needed, "OWNER/NAME")
+    repos = _by_dataset("--dataset-repo", words, needed, "OWNER/NAME")
     for repo in repos.values():
         if not _is_repo(repo):
             raise UsageError(
@@ -363,11 +365,11 @@ def _is_repo(name: str) -> bool:
 
 
 def _by_dataset(
-    option: str, given: Sequence[str], needed: Collection[str], form: str
+    option: str, words: Sequence[str], needed: Collection[str], form: str
 ) -> dict[str, str]:
     """Reads words like `DATASET=VALUE`; of one dataset alone its name can be left out."""
     values: dict[str, str] = {}
-    for word in given:
+    for word in words:
         dataset, mark, value = word.partition("=")
         if not mark:
             if len(needed) != 1:
@@ -436,10 +438,10 @@ def check_source(source: Mapping[str, str]) -> Mapping[str, str]:
         )
     if "name" in source:
         check_line("--source-name", source["name"], longest=_LONGEST, needed=True)
-    for part in ("user", "org"):
-        if part in source and _OWNER.fullmatch(source[part]) is None:
+    for kind in ("user", "org"):
+        if kind in source and _OWNER.fullmatch(source[kind]) is None:
             raise UsageError(
-                f"--source-{part} {source[part]!r}: not a name of the Hub. Write it as in "
+                f"--source-{kind} {source[kind]!r}: not a name of the Hub. Write it as in "
                 "https://huggingface.co/NAME."
             )
     return source

@@ -116,8 +116,8 @@ class SharedTask(Protocol):
 
 def shared_tasks() -> dict[str, SharedTask]:
     """The shared tasks, by the short name of the benchmark whose they are."""
-    known = {benchmark.short: benchmark.shared_task() for benchmark in benchmarks()}
-    return {name: target for name, target in known.items() if target is not None}
+    by_name = {benchmark.short: benchmark.shared_task() for benchmark in benchmarks()}
+    return {name: target for name, target in by_name.items() if target is not None}
 
 
 def run(arguments: SubmitSharedTask) -> int:
@@ -223,18 +223,18 @@ def write_submission(
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
         # All cases of the split, and the run's answers to those that it was asked.
         with run_data(task, spec, recipe, data=data, source=source, whole=True) as there:
-            asked = replace(there, items=subset(there.items, recipe["max_samples"]))
+            of_run = replace(there, items=subset(there.items, recipe["max_samples"]))
             answers = run_responses(
-                task, asked, recipe, folder, responses=responses, upstream=upstream
+                task, of_run, recipe, folder, responses=responses, upstream=upstream
             )
-        made = target.make_submission(task, there.items, answers)
-        if not made.answered:
+        submission = target.make_submission(task, there.items, answers)
+        if not submission.answered:
             raise IncompleteError(
                 f"{folder}: no case is answered, so there is nothing to submit. Give its command "
                 "again."
             )
-        if made.problems and not allow_problems:
-            some_lack = made.answered < len(there.items)
+        if submission.problems and not allow_problems:
+            some_lack = submission.answered < len(there.items)
             again = (
                 "Give the run's command again for what is missing. Or write"
                 if some_lack
@@ -244,30 +244,30 @@ def write_submission(
             where += [] if source else ["--config", recipe["data"]["config"]]
             words = ["--to", to, "--task", task.name, "--split", recipe["data"]["split"], *where]
             raise IncompleteError(
-                f"{folder}: the submission is not written: {_counted(made.problems)}\n"
+                f"{folder}: the submission is not written: {_counted(submission.problems)}\n"
                 f"{again} it all the same (--allow-problems), mend it by hand and check it: "
                 f"medical-tasks submit --check {out} {' '.join(map(str, words))}"
             )
-        content = made.text.encode("ascii")
+        content = submission.text.encode("ascii")
         with WholeFile(out, private=True) as file:
             zipped = out.suffix.lower() == _ZIP
             file.write_bytes(zip_bytes({SUBMISSION: content}) if zipped else content)
-    _tell(made.notes)
-    if made.problems:
-        print(f"warning: {out}: written with {_counted(made.problems)}", file=sys.stderr)
+    _tell(submission.notes)
+    if submission.problems:
+        print(f"warning: {out}: written with {_counted(submission.problems)}", file=sys.stderr)
     tell(
-        f"{out}: {made.answered} of the {len(there.items)} cases of {_where(there)}, as answered "
+        f"{out}: {submission.answered} of the {len(there.items)} cases of {_where(there)}, as answered "
         f"in {folder}",
         file=out,
-        answered=made.answered,
+        answered=submission.answered,
         cases=len(there.items),
-        rewritten=made.rewritten,
+        rewritten=submission.rewritten,
     )
-    if made.rewritten:
+    if submission.rewritten:
         tell(
-            f"{len(made.rewritten)} answers were written anew in the official form, since the "
+            f"{len(submission.rewritten)} answers were written anew in the official form, since the "
             "official scorer reads them otherwise as they were: cases "
-            f"{listed(made.rewritten, _SHOWN)}"
+            f"{listed(submission.rewritten, _SHOWN)}"
         )
     if private:
         tell("It may quote credentialed notes: only you can read it. Nothing was sent anywhere.")

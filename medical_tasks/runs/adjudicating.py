@@ -17,13 +17,13 @@ from typing import Any, Final
 
 from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place, redact_reason
 from medical_tasks.io.files import WholeFile
+from medical_tasks.io.tables import TableRow
 from medical_tasks.io.xml_files import workbook_bytes
 from medical_tasks.judges.base import Question, Unreadable, Verdict
 from medical_tasks.judges.reading import Checker, object_reader, quoted, schema_of
@@ -474,7 +474,7 @@ def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) 
     return Adjudication(sha256=file_sha256(path), readings=readings, unfilled=unfilled)
 
 
-def _decision(row: SheetRow, responses: Mapping[str, str]) -> tuple[str, Reading | None]:
+def _decision(row: TableRow, responses: Mapping[str, str]) -> tuple[str, Reading | None]:
     """What is wrong with a row, "" for nothing, and its decision, None where there is none."""
     name, text, by = (row.cells[column].strip() for column in ("id", "reading", "read_by"))
     if name not in responses:

@@ -11,9 +11,9 @@ from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, check_least, did_you_mean, listed
-from medical_tasks.io.sheets import folded, has_columns, read_table
 from medical_tasks.io.table import align
-from medical_tasks.options import ScoreText, read_names
+from medical_tasks.io.tables import column_names, folded, has_columns, read_table
+from medical_tasks.options import ScoreText
 from medical_tasks.runs.numbers import interval, metric_label, valued
 from medical_tasks.scoring.rouge import rouge_tokens
 
@@ -45,7 +45,7 @@ def scored(arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]])
         name: _columns(where, sheet, name, getattr(arguments, name))
         for name in (*_NAMES, "cluster")
     }
-    named = read_names("--metrics", arguments.metrics)
+    named = column_names("--metrics", arguments.metrics)
     models = dict(arguments.task_args)
     metrics = chosen_metrics(named, models, sourced=bool(columns["source"]))
     if columns["prediction"][0] in columns["reference"]:
@@ -143,7 +143,7 @@ def _columns(
     names = (
         (given,)
         if given in there or name != "reference"
-        else read_names("--reference", given) or ()
+        else column_names("--reference", given) or ()
     )
     for each in names:
         if each not in there:
@@ -173,9 +173,8 @@ def read_rows(path: Path, arguments: ScoreText) -> list[tuple[str, Mapping[str, 
     """Reads a table of texts, a record a row."""
     compared = []
     for part in ("prediction", "reference"):
-        names = read_names(f"--{part}", getattr(arguments, part)) or _NAMES[part]
+        names = column_names(f"--{part}", getattr(arguments, part)) or _NAMES[part]
         compared.append("|".join(re.escape(folded(name)) for name in names))
-    rows = read_table(path, form=_FORM, knows=has_columns(*compared, numbers="|".join(compared)))
-    if strange := next((place for place, row in rows if not isinstance(row, Mapping)), None):
-        raise UsageError(f"{path}, {strange}: an object is needed. A line is like {_FORM}")
-    return rows
+    knows = has_columns(*compared, numbers="|".join(compared))
+    table = read_table(path, record=_FORM, knows=knows)
+    return [(row.at, row.cells) for row in table.rows]

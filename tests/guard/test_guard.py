@@ -31,7 +31,7 @@ from medical_tasks.guard.addresses import (
     read_host,
 )
 from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
-from medical_tasks.models import chat_client
+from medical_tasks.models import wire
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, check_base_url
 from medical_tasks.options import WithAttestation
@@ -124,7 +124,7 @@ def test_a_local_name_must_lead_to_this_machine(
 
 def test_in_process_is_local_and_the_chat_client_agrees_on_what_is() -> None:
     assert (
-        vars(chat_client)["is_loopback_host"]
+        vars(wire)["is_loopback_host"]
         is vars(policy)["is_loopback_host"]
         is addresses.is_loopback_host
     )
@@ -460,11 +460,11 @@ def test_a_proxy_is_a_host_of_its_own(
 
 
 def test_no_proxy_is_kept_to(monkeypatch: pytest.MonkeyPatch, proxy: RecordingProxy) -> None:
-    assert chat_client.proxy_for("http://api.remote.example/v1") is not None
+    assert wire.proxy_for("http://api.remote.example/v1") is not None
     monkeypatch.setenv("NO_PROXY", "remote.example")
     monkeypatch.setenv("no_proxy", "remote.example")
-    assert chat_client.proxy_for("http://api.remote.example/v1") is None
-    assert chat_client.proxy_for("http://127.0.0.1:1/v1") is None
+    assert wire.proxy_for("http://api.remote.example/v1") is None
+    assert wire.proxy_for("http://127.0.0.1:1/v1") is None
 
 
 def test_a_client_opened_before_the_block_is_guarded_too(proxy: RecordingProxy) -> None:
@@ -516,20 +516,20 @@ def test_a_connection_that_leads_elsewhere_is_dropped_before_a_byte_is_sent() ->
         stream = _Stream(peer)
         with pytest.raises(RefusedError, match="Nothing was sent"):
             asyncio.run(
-                chat_client.check_peer("connection.connect_tcp.complete", {"return_value": stream})
+                wire.check_peer("connection.connect_tcp.complete", {"return_value": stream})
             )
         assert stream.closed
     asyncio.run(
-        chat_client.check_peer(
+        wire.check_peer(
             "connection.connect_tcp.complete", {"return_value": _Stream(("127.0.0.1", 80))}
         )
     )
-    asyncio.run(chat_client.check_peer("http11.send_request_body.started", {}))
+    asyncio.run(wire.check_peer("http11.send_request_body.started", {}))
 
 
 def test_a_name_that_changes_its_mind_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     # The name is local when the guard looks; where the connection leads is looked at again by what it really is.
-    monkeypatch.setattr(chat_client, "is_loopback_number", lambda host: False)
+    monkeypatch.setattr(wire, "is_loopback_number", lambda host: False)
     with FaultServer() as server, policy.protect([SUBJECT]):
         with pytest.raises(RefusedError, match="no longer leads to this machine"):
             chat(server.base_url.replace("127.0.0.1", "localhost"))
@@ -616,5 +616,7 @@ def test_clients_of_endpoints_are_made_in_one_place() -> None:
                 makers.setdefault(str(path.relative_to(ROOT / "medical_tasks")), []).append(word)
     assert makers == {
         "data/fetching.py": ["httpx.Client("],
-        "models/chat_client.py": ["DefaultAsyncHttpxClient(", "AsyncOpenAI("],
+        "models/chat_client.py": ["AsyncOpenAI("],
+        "models/server.py": ["httpx.Client("],  # greets the server that it started, on loopback
+        "models/wire.py": ["DefaultAsyncHttpxClient("],
     }

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.guard.policy import Attestation, attestation_from
 from medical_tasks.io.output import tell
-from medical_tasks.leaderboard.options import Verify, WithVerification
-from medical_tasks.leaderboard.submission_package.contents import Verification, VerifyOptions
+from medical_tasks.leaderboard.commands import verification
+from medical_tasks.leaderboard.options import Verify
+from medical_tasks.leaderboard.submission_package.contents import Verification
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
-from medical_tasks.models.opener import full_name
 
 UNPROVEN: Final = 5
 MISMATCH: Final = 6
-
-
-def verification(arguments: WithVerification) -> tuple[VerifyOptions, Attestation]:
-    """What a package is checked against, and where its data may go."""
-    given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
-    given["judge"] = full_name(given["judge"]) if given["judge"] else ""
-    return VerifyOptions(**given), attestation_from(arguments)
 
 
 def run(arguments: Verify) -> int:
