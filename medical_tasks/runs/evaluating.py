@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import (
     TaskData,
@@ -81,11 +82,13 @@ Specs = Mapping[str, DatasetSpec]
 BASELINE: Final = "baseline/"
 
 
-def evaluate(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+def evaluate(arguments: Run) -> Path | None:
     """Asks a model and scores its answers.
 
     The run's folder, or None after a forecast and in all but the main process.
     """
+    tasks = parse_task_names(arguments.tasks)
+    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     # Before a row is read: what goes wrong with one may not be told in its own words.
@@ -404,23 +407,23 @@ def _opened_roles(
 
 
 def rescore(
-    arguments: Score,
-    task: TaskSpec,
-    spec: DatasetSpec,
-    responses: Path | GivenAnswers | None = None,
+    arguments: Score, responses: Path | GivenAnswers | None = None
 ) -> tuple[Path, bool] | None:
     """Scores answers that are there.
 
     Args:
         arguments: what is scored, and how.
-        task: to which the answers are.
-        spec: the task's dataset.
         responses: the answers, where they are not in the file `arguments.responses`.
 
     Returns:
         The folder, and whether an item has no answer; None after a forecast and in further processes.
     """
     responses = responses or arguments.responses
+    task, *others = parse_task_names(arguments.task)
+    if others:
+        names = ", ".join(each.name for each in (task, *others))
+        raise UsageError(f"score takes one task, got {arguments.task!r} ({names}).")
+    spec = dataset_spec(task.dataset)
     if not is_main_process():
         return None  # there is nothing to share among processes
     request = judge_request(
