@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 from medical_tasks._version import __version__
 from medical_tasks.errors import IncompleteError, UsageError, check_least, listed
 from medical_tasks.io.output import check_out, tell
-from medical_tasks.io.score_table import ScoreTable, read_scores, shown
 from medical_tasks.io.table import align, figure
+from medical_tasks.io.tables import column_names
 from medical_tasks.lab.options import Correlate
+from medical_tasks.lab.score_table import ScoreTable, read_scores, shown
 
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
@@ -43,28 +43,6 @@ def run(arguments: Correlate) -> int:
         _write(out, correlated["pairs"])
     tell(_render(correlated) + (f"\n\n{out}" if out is not None else ""), correlated)
     return _finish(correlated["pairs"])
-
-
-def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
-    """Reads a list of columns' names; one with a comma in it is quoted, as in the file."""
-    if text is None:
-        return None
-    try:
-        fields = [
-            field.strip()
-            for row in csv.reader([text], strict=True, skipinitialspace=True)
-            for field in row
-        ]
-    except csv.Error as error:
-        raise UsageError(
-            f'{option} {text}: {error}. Write A,B, and "A,B" in quotes for one name with a comma.'
-        ) from error
-    if not fields or not all(fields):
-        raise UsageError(f"{option} {text!r}: a column's name is empty. Write A,B")
-    twice = next((field for field in fields if fields.count(field) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{option} {text}: column {twice!r} is named twice. Name it once.")
-    return tuple(fields)
 
 
 def _correlate(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.output import check_out, tell_figures
-from medical_tasks.lab.correlate_command import column_names
+from medical_tasks.io.tables import column_names
 from medical_tasks.lab.options import Meta
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A finished run in the forms that other tools read, for `medical-tasks export`; `FORMATS` lists them.
+"""A finished run in the forms that other tools read; `export_formats` lists them.
 
 What a report may show is what is exported: of credentialed data ids, scores and hashes, and no
 text. Paths and addresses of this machine are taken out. A field that the run does not know is left
@@ -22,8 +22,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import medical_tasks.plugins as plugins
 from medical_tasks.catalog import dataset_spec, tasks
-from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.errors import MissingError, UsageError, did_you_mean, install_command
 from medical_tasks.guard import policy
 from medical_tasks.io.cells import table_cell
 from medical_tasks.io.files import WholeFile, read_bytes, readable
@@ -49,14 +50,19 @@ _OWNERLESS: Final = ("baseline", "inspect", "openai-api", "responses")
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a run has to export, made fit for strangers."""
+    """What a run has to export, made fit for strangers.
+
+    Attributes:
+        tasks: of the run.
+        written: when its results were.
+        named: the model as owner and name, where the user says it.
+        left_open: what its form asks for and the run does not know.
+    """
 
     tasks: Sequence[ReportTask]
-    written: datetime  # when its results were
-    named: str = ""  # the model as owner and name, where the user says it
-    left_open: list[str] = field(
-        default_factory=list
-    )  # what its form asks for and the run does not know
+    written: datetime
+    named: str = ""
+    left_open: list[str] = field(default_factory=list)
 
     def leave_open(self, name: str) -> str:
         """Leaves a field empty, and says so."""
@@ -104,11 +110,45 @@ class Run:
         return f"{_portable(self.owner or 'unknown')}/{_portable(self.model.rpartition('/')[2])}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExportFormat:
+    """A form that runs are exported in; packages register some (`medical_tasks.exports`).
+
+    Attributes:
+        name: what `--to` calls it.
+        files: makes the content of its files, by path below `--out`.
+    """
+
+    name: str
+    files: Callable[[Run], Mapping[str, str]]
+
+
 class Exported(NamedTuple):
     """What was written."""
 
     files: list[Path]
     left_open: list[str]  # fields that the form has and the run does not know
+
+
+def export_formats() -> dict[str, ExportFormat]:
+    """Every form by name: the project's own, then those of other packages."""
+    known: dict[str, ExportFormat] = {}
+    for plugin, each in plugins.objects("medical_tasks.exports", ExportFormat):
+        if each.name in known:
+            plugins.leave_out(plugin, f"there is a form {each.name} already")
+        else:
+            known[each.name] = each
+    return known
+
+
+def export_format(name: str) -> ExportFormat:
+    """Finds a form by its name."""
+    known = export_formats()
+    if name not in known:
+        raise UsageError(
+            f"--to {name}: no form of this name.{did_you_mean(name, known)} Forms: {', '.join(known)}."
+        )
+    return known[name]
 
 
 def export_run(
@@ -120,7 +160,7 @@ def export_run(
     model_name: str = "",
     force: bool = False,
 ) -> Exported:
-    """Writes a finished run in another tool's form, one of `FORMATS`, into the folder `out`.
+    """Writes a finished run in another tool's form, one of `export_formats`, into the folder `out`.
 
     Args:
         folder: of the run.
@@ -145,7 +185,7 @@ def export_run(
             replace(task, entry=clean[task.name], items=_exported(task)) for task in data.tasks
         ]
         run = Run(tasks=shown, written=written, named=model_name)
-        files = write_files(FORMATS[form](run), out, force=force, whole=True)
+        files = write_files(export_format(form).files(run), out, force=force, whole=True)
     return Exported(files, run.left_open)
 
 
@@ -208,19 +248,19 @@ def _shots(task: ReportTask) -> int:
 
 def _reported(task: ReportTask) -> list[tuple[MetricSpec, Json]]:
     """The metrics that have a value, the headline first."""
-    found = ((spec, task.entry["metrics"][spec.name]) for spec in task.metrics)
-    return [(spec, metric) for spec, metric in found if metric["value"] is not None]
+    pairs = ((spec, task.entry["metrics"][spec.name]) for spec in task.metrics)
+    return [(spec, metric) for spec, metric in pairs if metric["value"] is not None]
 
 
 def _decided(task: ReportTask) -> list[tuple[int, ReportItem, dict[str, float]]]:
     """The items that have a value, with their places and values; what has none is no zero."""
-    known = (
+    decided = (
         {_named(task, name): v for name, v in item.values.items() if v is not None}
         for item in task.items
     )
     return [
         (n, item, values)
-        for n, (item, values) in enumerate(zip(task.items, known, strict=True))
+        for n, (item, values) in enumerate(zip(task.items, decided, strict=True))
         if values
     ]
 
@@ -266,16 +306,16 @@ def _facts(task: ReportTask) -> dict[str, str]:
     """
     recipe = task.entry["recipe"]
     data = mapping(recipe.get("data"))
-    said = [
+    parts = [
         str(data.get("name")),
         *(f"{key} {data[key]}" for key in ("version", "config", "split") if key in data),
     ]
     clusters = str(mapping(recipe.get("statistics")).get("cluster") or "nothing")
     names = ("suite", "task_version", "generation", "prompts")
-    known = {name: _strings(recipe).get(name, "unknown") for name in names}
+    facts = {name: _strings(recipe).get(name, "unknown") for name in names}
     return {
-        **known,
-        "data": ", ".join(said),
+        **facts,
+        "data": ", ".join(parts),
         "rows": str(data.get("rows_sha256", "unknown")),
         "clusters": clusters,
     }
@@ -318,36 +358,36 @@ def _lines(rows: Iterable[Any]) -> str:
 
 
 def _every_eval_ever(run: Run) -> dict[str, str]:
-    """A record a task in the folders of the datastore, with a line an item of the headline metric."""
+    """A record a task in the folders of the datastore, and a line an item of its headline."""
     files = {}
     for task in run.tasks:
         path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"
-        made = _values(
+        filled_in = _values(
             "every_eval_ever.json", run, task=task, stamp=str(int(run.written.timestamp()))
         )
-        if made["items"]:
-            lines = _lines(made["items"])
+        if filled_in["items"]:
+            lines = _lines(filled_in["items"])
             files[f"{path}_samples.jsonl"] = lines
             about = {
                 "format": "jsonl",
                 "file_path": f"{path}_samples.jsonl",
-                "total_rows": len(made["items"]),
+                "total_rows": len(filled_in["items"]),
             }
             about |= {"hash_algorithm": "sha256", "checksum": _sha256(lines)}
-            made["record"]["detailed_evaluation_results"] = about
-        files[f"{path}.json"] = _json(made["record"])
+            filled_in["record"]["detailed_evaluation_results"] = about
+        files[f"{path}.json"] = _json(filled_in["record"])
     return files
 
 
 def _lm_eval(run: Run) -> dict[str, str]:
     """A file of results, and one of samples a task."""
-    made = _values("lm_eval.json", run)
-    place, day = run.path.replace("/", "__"), run.written.strftime("%Y-%m-%dT%H-%M-%S.%f")
+    filled_in = _values("lm_eval.json", run)
+    folder, day = run.path.replace("/", "__"), run.written.strftime("%Y-%m-%dT%H-%M-%S.%f")
     samples = {
-        f"{place}/samples_{_portable(name)}_{day}.jsonl": _lines(rows)
-        for name, rows in made["samples"].items()
+        f"{folder}/samples_{_portable(name)}_{day}.jsonl": _lines(rows)
+        for name, rows in filled_in["samples"].items()
     }
-    return {f"{place}/results_{day}.json": _json(made["results"]), **samples}
+    return {f"{folder}/results_{day}.json": _json(filled_in["results"]), **samples}
 
 
 def _inspect(run: Run) -> dict[str, str]:
@@ -383,12 +423,12 @@ def _csv(run: Run) -> dict[str, str]:
         } | {"judge": judge}
         recipe |= _strings({name: mapping(entry["recipe"]).get(name) for name in _PART})
         groups = [
-            (by, name, told)
+            (by, name, metrics)
             for by, parts in entry["breakdown"].items()
-            for name, told in parts.items()
+            for name, metrics in parts.items()
         ]
-        for by, group, told in [("", "", entry["metrics"]), *groups]:
-            for name, metric in told.items():
+        for by, group, metrics in [("", "", entry["metrics"]), *groups]:
+            for name, metric in metrics.items():
                 row = {
                     "model": run.model,
                     "task": task.name,
@@ -433,12 +473,12 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return _NOT_TEXT.sub("\ufffd", text.getvalue())
 
 
-FORMATS: Final[Mapping[str, Callable[[Run], dict[str, str]]]] = {
-    "every-eval-ever": _every_eval_ever,
-    "chai-card": partial(_text, name="chai_card.xml"),
-    "tripod-llm": partial(_text, name="tripod_llm.md"),
-    "inspect-log": _inspect,
-    "lm-eval-json": _lm_eval,
-    "csv": _csv,
-}
-"""What `--to` takes, with what makes its files by path."""
+EXPORTS: Final = (
+    ExportFormat(name="every-eval-ever", files=_every_eval_ever),
+    ExportFormat(name="chai-card", files=partial(_text, name="chai_card.xml")),
+    ExportFormat(name="tripod-llm", files=partial(_text, name="tripod_llm.md")),
+    ExportFormat(name="inspect-log", files=_inspect),
+    ExportFormat(name="lm-eval-json", files=_lm_eval),
+    ExportFormat(name="csv", files=_csv),
+)
+"""The project's own forms, as it registers them."""

@@ -1,4 +1,4 @@
-"""The folders of a report: finished runs, each with a short name of its own, and where the report is written.
+"""The folders of a report: finished runs, each under a short name, and where it is written.
 
 A report is written whole, and never over anything but an older report.
 """
@@ -18,7 +18,7 @@ from medical_tasks.report.entries import Entry
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import (
     RESULTS_FILE,
-    Json,
+    Row,
     damaged,
     read_items,
     read_results,
@@ -31,13 +31,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """A finished run."""
+    """A finished run.
 
-    name: str  # unique in the report
+    Attributes:
+        name: unique in the report.
+        folder: of the run.
+        entries: of `results.json`, by task.
+        rows: of `items.parquet`, by task; let go when they were read.
+        verdicts: of `verdicts.jsonl`, by task.
+    """
+
+    name: str
     folder: Path
-    entries: Mapping[str, Json]  # of `results.json`, by task
-    rows: dict[str, list[Json]]  # of `items.parquet`, by task; let go when they were read
-    verdicts: Mapping[str, Sequence[Json]]  # of `verdicts.jsonl`, by task
+    entries: Mapping[str, Entry]
+    rows: dict[str, list[Row]]
+    verdicts: Mapping[str, Sequence[Row]]
 
 
 def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
@@ -47,11 +55,11 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
         raise damaged(folder / RESULTS_FILE, "it has no task")
     for task, entry in entries.items():
         check_entry(folder / RESULTS_FILE, task, entry)
-    rows: dict[str, list[Json]] = {task: [] for task in entries}
+    rows: dict[str, list[Row]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
             rows[row["task"]].append(row)
-    verdicts: dict[str, list[Json]] = {}
+    verdicts: dict[str, list[Row]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
     return FinishedRun(
@@ -60,14 +68,14 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
 
 
 def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Parts folders into those that are new and those that were given before, however they were written."""
+    """Parts folders into new ones and those that were given before, however they were written."""
     first: list[Path] = []
     again: list[Path] = []
-    known: set[Path] = set()
+    paths: set[Path] = set()
     for folder in folders:
-        place = folder.expanduser().resolve()
-        (again if place in known else first).append(folder)
-        known.add(place)
+        path = folder.expanduser().resolve()
+        (again if path in paths else first).append(folder)
+        paths.add(path)
     return first, again
 
 
@@ -76,12 +84,15 @@ def is_unfinished(folder: Path) -> bool:
 
     Stopped, or still under way.
     """
-    place = folder.expanduser()
-    return (place / SETTINGS_FILE).is_file() and not (place / RESULTS_FILE).exists()
+    path = folder.expanduser()
+    return (path / SETTINGS_FILE).is_file() and not (path / RESULTS_FILE).exists()
 
 
 def run_names(runs: Sequence[FinishedRun]) -> list[str]:
-    """Names each run by its model, as short as tells the models apart, and by its folder too where runs share a model."""
+    """Names each run by its model, as short as tells the models apart.
+
+    Runs that share a model are named by their folders too: `smollm2 (seed-1)`.
+    """
     whole = [str(next(iter(run.entries.values()))["recipe"]["model"]["name"]) for run in runs]
     last = {
         name: name if name.startswith("baseline/") else name.rstrip("/").rpartition("/")[2]
@@ -99,9 +110,9 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """Names each folder by the last part of its path, and by as many more as tell it from the others."""
+    """Names each folder by the last part of its path, and as many more as tell it from others."""
     parts = [
-        [part for part in folder.expanduser().resolve().parts if part != "/"] for folder in folders
+        [name for name in folder.expanduser().resolve().parts if name != "/"] for folder in folders
     ]
     names: list[str] = []
     for own in parts:
@@ -120,8 +131,8 @@ def check_entry(path: Path, task: str, entry: Entry, form: type[Form] | None = N
     from medical_tasks.io.forms import complaint
     from medical_tasks.report import forms
 
-    if said := complaint(form or forms.Entry, entry):
-        raise damaged(path, f"{task}: {said}")
+    if problem := complaint(form or forms.Entry, entry):
+        raise damaged(path, f"{task}: {problem}")
 
 
 MARK: Final = "<!-- medical-tasks report -->"
@@ -130,7 +141,7 @@ _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
 """How the Markdown begins that `run` and `score` write."""
 _SUFFIXES: Final = {"html": (".html", ".htm"), "markdown": (".md", ".markdown")}
 _OTHER_SUFFIX: Final = re.compile(r"\.[a-z]{2,5}")
-"""Of a file of another kind: folders that are not there yet may have a dot, but hardly a word behind it."""
+"""Of a file of another kind: a new folder may have a dot, but hardly a word behind it."""
 _NAMES: Final = {"html": "report.html", "markdown": REPORT_FILE}
 
 
@@ -141,7 +152,7 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
     with several, this one. `wanted`: `html`, `markdown`, `both`; None for both, or for what the
     suffix of `out` says.
     """
-    place = (
+    target = (
         out.expanduser()
         if out is not None
         else folders[0].expanduser()
@@ -149,28 +160,28 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
         else Path()
     )
     named = next(
-        (form for form, suffixes in _SUFFIXES.items() if place.suffix.lower() in suffixes), None
+        (form for form, suffixes in _SUFFIXES.items() if target.suffix.lower() in suffixes), None
     )
     if (
         out is not None
         and named is None
-        and not place.is_dir()
-        and _OTHER_SUFFIX.fullmatch(place.suffix.lower())
+        and not target.is_dir()
+        and _OTHER_SUFFIX.fullmatch(target.suffix.lower())
     ):
         raise UsageError(
-            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {place.suffix}. Give "
+            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {target.suffix}. Give "
             "such a name, or a folder."
         )
-    if out is None or place.is_dir() or named is None:
+    if out is None or target.is_dir() or named is None:
         forms = tuple(_NAMES) if wanted in (None, "both") else (str(wanted),)
-        places = {form: place / _NAMES[form] for form in forms}
+        places = {form: target / _NAMES[form] for form in forms}
     elif wanted not in (None, named):
         raise UsageError(
             f"--out {out}: by its suffix it is {named}, but --format is {wanted}. Give a folder, "
             "or leave one of the two out."
         )
     else:
-        places = {named: place}
+        places = {named: target}
     for path in places.values():
         check_place(path)
     return places

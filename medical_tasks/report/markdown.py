@@ -1,4 +1,6 @@
-"""Reports as Markdown: `report.md` of one run, and a report of several runs without items, which only the page shows.
+"""Reports as Markdown: `report.md` of one run, and a report of several runs.
+
+Items are on the page alone.
 
 The documents are templates; every text put into one is made inert, unless it is `Markup`, which is
 Markdown already.
@@ -114,14 +116,14 @@ def _environment(finalize: Callable[[Any], Any]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    known = (code, as_json, metrics, breakdowns, published, entry_notes, paper_lines)
-    environment.globals |= {each.__name__: each for each in known}
+    functions = (code, as_json, metrics, breakdowns, published, entry_notes, paper_lines)
+    environment.globals |= {function.__name__: function for function in functions}
     environment.globals |= {"own": _own, "points": _points}
     return environment
 
 
 def cell(text: object) -> Markup:
-    """Writes a text on one line, in which no bar is a border, nothing is HTML, and nothing is a link or a picture."""
+    """Writes a text on one line, inert: no border of a table, no HTML, no link, no picture."""
     if isinstance(text, Markup):
         return text
     line = " ".join(str(text).split())
@@ -142,9 +144,9 @@ def as_json(value: object) -> Markup:
 
 def markdown_table(table: Table) -> Markup:
     """Writes a table without its drawings."""
-    shown = [place for place, column in enumerate(table.columns) if column.kind != "plot"]
-    header = [cell(table.columns[place].label) for place in shown]
-    rows = [[_written(row.cells[place]) for place in shown] for row in table.rows]
+    shown = [index for index, column in enumerate(table.columns) if column.kind != "plot"]
+    header = [cell(table.columns[index].label) for index in shown]
+    rows = [[_written(row.cells[index]) for index in shown] for row in table.rows]
     first, *others = (f"| {' | '.join(cells)} |" for cells in (header, *rows))
     return Markup("\n".join([first, "|" + "---|" * len(header), *others]))
 

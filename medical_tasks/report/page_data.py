@@ -31,47 +31,86 @@ from medical_tasks.spec import MetricSpec, Plot, Table, View
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportVerdict:
-    """One decision of the judge on an item."""
+    """One decision of the judge on an item.
 
-    id: str  # which question to the judge it is (`must/0`)
-    value: str  # the verdict as text (`entailment`, `true`), "" where there is none
-    unscored: str = ""  # why there is none, "" otherwise
-    text: str = ""  # the judge's words; "" for credentialed data
-    votes: tuple[str, ...] = ()  # empty with one
+    Attributes:
+        id: which question to the judge it is, such as `must/0`.
+        value: the verdict as text, such as `entailment`; "" where there is none.
+        unscored: why there is none; "" otherwise.
+        text: the judge's words; "" for credentialed data.
+        votes: the votes behind it; () with one.
+    """
+
+    id: str
+    value: str
+    unscored: str = ""
+    text: str = ""
+    votes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportItem:
-    """One item of a task in one run."""
+    """One item of a task in one run.
+
+    Attributes:
+        groups: by breakdown; several are joined by a space.
+        values: by metric; None without a decision or a denominator.
+        question: as the model saw it; "" for credentialed data, or where the data are not here.
+        answer: what the model answered; "" likewise.
+        gold: the reference; "" likewise.
+        parsed: the final answer as it was read.
+        why: how the decision came about.
+        unscored: the reason for which something of it has no score.
+        unclear: why the reader could not tell what the answer is.
+        answer_sha256: of the answer; "" for none.
+        verdicts: what the judge decided about it.
+    """
 
     id: str
-    groups: Mapping[str, str]  # by breakdown; several are joined by a space
-    values: Mapping[str, float | None]  # by metric; None without a decision or a denominator
-    question: str = ""  # as the model saw it; "" for credentialed data, or where the data are not on this machine
+    groups: Mapping[str, str]
+    values: Mapping[str, float | None]
+    question: str = ""
     answer: str = ""
     gold: str = ""
-    parsed: str = ""  # the final answer as it was read
-    why: str = ""  # how the decision came about
-    unscored: str = ""  # the reason for which something of it has no score
-    unclear: str = ""  # why the reader could not tell what the answer is
-    answer_sha256: str = ""  # "" for none
+    parsed: str = ""
+    why: str = ""
+    unscored: str = ""
+    unclear: str = ""
+    answer_sha256: str = ""
     verdicts: tuple[ReportVerdict, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportTask:
-    """One task of one run."""
+    """One task of one run.
 
-    run: str  # its name for readers, unique in the report
-    folder: str  # as the user gave it
+    Attributes:
+        run: the run's name for readers, unique in the report.
+        folder: of the run, as the user gave it.
+        name: the task's.
+        title: the task's, for headings.
+        benchmark: the title of its benchmark.
+        access: `open` or `credentialed`.
+        entry: the task's entry of `results.json`.
+        metrics: the metrics that `entry` reports, the headline first.
+        items: in the dataset's order.
+        texts: why items have no texts, for the reader; "" when they have.
+        published: what papers report on the task.
+        plots: drawn from the run's items, or about its judge.
+        tables: the benchmark's own.
+        views: how the benchmark wants its results drawn.
+    """
+
+    run: str
+    folder: str
     name: str
     title: str
     benchmark: str
-    access: str  # `open` or `credentialed`
-    entry: Entry  # of `results.json`
-    metrics: Sequence[MetricSpec]  # those that `entry` reports, the headline first
-    items: Sequence[ReportItem]  # in the dataset's order
-    texts: str = ""  # why items have no texts, for the reader; "" when they have
+    access: str
+    entry: Entry
+    metrics: Sequence[MetricSpec]
+    items: Sequence[ReportItem]
+    texts: str = ""
     published: Sequence[PublishedResult] = ()
     plots: Sequence[Plot] = ()
     tables: Sequence[Table] = ()
@@ -98,31 +137,43 @@ class ReportTask:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """A report."""
+    """A report.
+
+    Attributes:
+        title: its heading.
+        tasks: every task of every run: those of one task stand together, in the order of the runs.
+        suite: name and version of what wrote it.
+        notes: what a reader must know of all of it, a sentence each.
+    """
 
     title: str
-    tasks: Sequence[
-        ReportTask
-    ]  # every task of every run: those of one task stand together, in the order of the runs
-    suite: str  # name and version of what wrote it
-    notes: Sequence[str] = ()  # what a reader must know of all of it, a sentence each
+    tasks: Sequence[ReportTask]
+    suite: str
+    notes: Sequence[str] = ()
 
 
 MAX_TEXT_BYTES: Final = 4_000_000
 LENGTHS: Final = (12_000, 6_000, 3_000, 1_500, 800)
 """Characters a text may have, tried in this order."""
 NOTE_LENGTH: Final = 300
-"""Characters of `parsed`, `why` and a verdict's value: one line each, of which a wild answer can make a book."""
+"""Characters of `parsed`, `why` and a verdict's value, of which a wild answer makes a book."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedItems:
-    """The items of one task and run with as much of their texts as there is room for."""
+    """The items of one task and run with as much of their texts as there is room for.
+
+    Attributes:
+        items: with the texts that they keep.
+        length: characters to which texts were cut.
+        cut: how many items have a text that was cut.
+        emptied: how many had their texts left out.
+    """
 
     items: tuple[ReportItem, ...]
-    length: int  # characters to which texts were cut
-    cut: int  # how many have a text that was cut
-    emptied: int  # how many had their texts left out
+    length: int
+    cut: int
+    emptied: int
 
 
 def cut_middle(text: str, length: int) -> str:
@@ -133,7 +184,8 @@ def cut_middle(text: str, length: int) -> str:
     if len(text) <= length:
         return text
     head = (length + 1) // 2
-    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{text[len(text) - (length - head) :]}"
+    tail = text[len(text) - (length - head) :]
+    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{tail}"
 
 
 def size_of(text: str) -> int:
@@ -158,23 +210,24 @@ def fit_texts(
     nothing.
     """
     for length in LENGTHS if max_bytes < sys.maxsize else (max_bytes,):
-        made = [
+        cut_items = [
             [_with_texts(item, partial(cut_middle, length=length)) for item in items]
             for _, items in tasks
         ]
-        wanted = _wanted([name for name, _ in tasks], made)
+        wanted = _wanted([name for name, _ in tasks], cut_items)
         if sum(wanted.values()) <= max_bytes:
             break
     rooms = dict(zip(wanted, _shares(list(wanted.values()), max_bytes), strict=True))
     full = {name for name, room in rooms.items() if room < wanted[name]}
     kept = {
         name: _first_ids(
-            [own for (each, _), own in zip(tasks, made, strict=True) if each == name], rooms[name]
+            [own for (other, _), own in zip(tasks, cut_items, strict=True) if other == name],
+            rooms[name],
         )
         for name in full
     }
     fitted = []
-    for (name, before), after in zip(tasks, made, strict=True):
+    for (name, before), after in zip(tasks, cut_items, strict=True):
         items = [
             new if name not in full or new.id in kept[name] else _with_texts(new, lambda text: "")
             for new in after
@@ -187,12 +240,12 @@ def fit_texts(
     return fitted
 
 
-def _wanted(names: Sequence[str], made: Sequence[Sequence[ReportItem]]) -> dict[str, int]:
+def _wanted(names: Sequence[str], items_of: Sequence[Sequence[ReportItem]]) -> dict[str, int]:
     """How much each task's texts take, those of its runs together."""
     texts: dict[str, set[str]] = {}
-    for name, items in zip(names, made, strict=True):
+    for name, items in zip(names, items_of, strict=True):
         texts.setdefault(name, set()).update(text for item in items for text in _texts(item))
-    return {name: sum(map(size_of, each)) for name, each in texts.items()}
+    return {name: sum(map(size_of, of_task)) for name, of_task in texts.items()}
 
 
 def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
@@ -214,7 +267,10 @@ def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
 
 
 def _shares(wanted: Sequence[int], total: int) -> list[int]:
-    """Parts a total so that nobody has more than they want, and whoever has less has as much as any other."""
+    """Parts a total: nobody has more than they want, and whoever has less has as much as any.
+
+    `_shares([1, 5, 9], 9)` is `[1, 4, 4]`.
+    """
     shares = [0] * len(wanted)
     open_ones = sorted(range(len(wanted)), key=lambda index: wanted[index])
     for done, index in enumerate(open_ones):
@@ -227,14 +283,14 @@ def _with_texts(item: ReportItem, change: Callable[[str], str]) -> ReportItem:
     """The item with other texts; where none of them changes, the very same one."""
     if all(change(text) is text for text in _texts(item)):
         return item
-    verdicts = tuple(replace(each, text=change(each.text)) for each in item.verdicts)
+    verdicts = tuple(replace(verdict, text=change(verdict.text)) for verdict in item.verdicts)
     question, answer, gold = map(change, (item.question, item.answer, item.gold))
     return replace(item, question=question, answer=answer, gold=gold, verdicts=verdicts)
 
 
 def _texts(item: ReportItem) -> Iterator[str]:
     yield from (item.question, item.answer, item.gold)
-    yield from (each.text for each in item.verdicts)
+    yield from (verdict.text for verdict in item.verdicts)
 
 
 _ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
@@ -247,14 +303,14 @@ def script_json(value: object) -> Markup:
         return markup(
             "{",
             ",".join(
-                f"{script_json(str(name))}:{script_json(part)}" for name, part in value.items()
+                f"{script_json(str(name))}:{script_json(inner)}" for name, inner in value.items()
             ),
             "}",
         )
-    if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+    if isinstance(value, list) and value and all(isinstance(inner, dict) for inner in value):
         return markup("[", ",".join(map(script_json, value)), "]")
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return markup(_ENDS_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    return markup(_ENDS_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
@@ -366,14 +422,17 @@ def _columns(
 
 def _verdict_numbers(item: ReportItem, number: Callable[[str], int]) -> list[object]:
     return [
-        [*map(number, (one.id, one.value, one.unscored, one.text)), list(map(number, one.votes))]
-        for one in item.verdicts
+        [
+            *map(number, (verdict.id, verdict.value, verdict.unscored, verdict.text)),
+            list(map(number, verdict.votes)),
+        ]
+        for verdict in item.verdicts
     ]
 
 
 def _written(value: float | None) -> float | None:
-    known = finite(value)
-    return known if known is None else int(known) if known.is_integer() else round(known, 6)
+    number = finite(value)
+    return number if number is None else int(number) if number.is_integer() else round(number, 6)
 
 
 def _group_numbers(
@@ -383,11 +442,11 @@ def _group_numbers(
 
     Several come joined by a blank, and are written as a list.
     """
-    known = task.entry["breakdown"].get(by, {})
-    told: dict[str, list[int] | int] = {"": 0}
+    groups = task.entry["breakdown"].get(by, {})
+    by_text: dict[str, list[int] | int] = {"": 0}
     for joined in dict.fromkeys(
         item.groups.get(by, "") for item in task.items if item.groups.get(by)
     ):
-        numbers = [number(group) for group in groups_of(joined, known)]
-        told[joined] = numbers[0] if len(numbers) == 1 else numbers
-    return [told[item.groups.get(by, "")] for item in task.items]
+        numbers = [number(group) for group in groups_of(joined, groups)]
+        by_text[joined] = numbers[0] if len(numbers) == 1 else numbers
+    return [by_text[item.groups.get(by, "")] for item in task.items]

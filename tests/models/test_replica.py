@@ -79,9 +79,7 @@ def limit(number: int, per: float = 1.0) -> Callable[[float], bool]:
         (1, 0.05, 1.0, 1000),  # says "1 s" for 0.05 s: the rate is found by trying
     ],
 )
-def test_a_limit_is_found_and_used(
-    number: int, per: float, wait: float | None, count: int
-) -> None:
+def test_a_limit_is_found_and_used(number: int, per: float, wait: float | None, count: int) -> None:
     took, refused = seconds(limit(number, per), count, wait)
     assert took < 1.25 * count * per / number + per
     assert refused < IN_FLIGHT + count

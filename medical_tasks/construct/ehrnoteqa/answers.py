@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
 from medical_tasks.construct.options import EhrnoteqaAnswerSheet
 from medical_tasks.data import construction
 from medical_tasks.data.construction import (
-    SheetRow,
     file_name,
     read_sheet,
     refuse,
@@ -34,6 +34,7 @@ from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.cells import escaped
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
+from medical_tasks.io.tables import TableRow
 from medical_tasks.spec import Item
 
 KEY: Final = "key.json"
@@ -189,7 +190,7 @@ class _Marks:
     problems: list[str] = field(default_factory=list)
     kind: str = ""
 
-    def read(self, row: SheetRow) -> None:
+    def read(self, row: TableRow) -> None:
         number = row.cells["answer_number"].strip()
         answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
         if row.cells["reviewer"].strip() != self.reviewer:
@@ -212,7 +213,7 @@ class _Marks:
             self.seen.add(answer)
             self._mark(row, answer, row.cells["verdict"].strip().lower())
 
-    def _mark(self, row: SheetRow, answer: Answer, mark: str) -> None:
+    def _mark(self, row: TableRow, answer: Answer, mark: str) -> None:
         if not mark:
             self.open_rows.append(row.number)
             return
@@ -231,7 +232,7 @@ class _Marks:
         else:
             self.marks[answer] = _KINDS[kind][mark]
 
-    def _wrong(self, row: SheetRow, column: str, rule: str) -> None:
+    def _wrong(self, row: TableRow, column: str, rule: str) -> None:
         self.problems.append(f"{row.place(column)}: {rule}")
 
 

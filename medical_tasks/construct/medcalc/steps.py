@@ -25,8 +25,8 @@ from medical_tasks.benchmarks.medcalc_bench.data import (
     read_own_rows,
     read_rows,
 )
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Flag, Input, fold, is_missing
 from medical_tasks.construct.contract import Construction
@@ -40,7 +40,6 @@ from medical_tasks.construct.options import (
 )
 from medical_tasks.data import construction
 from medical_tasks.data.construction import (
-    SheetRow,
     check_answered,
     checked_seed,
     ranked,
@@ -52,8 +51,8 @@ from medical_tasks.guard import policy
 from medical_tasks.io.files import WholeFile, readable
 from medical_tasks.io.json_records import is_text
 from medical_tasks.io.output import tell
-from medical_tasks.io.sheets import folded, has_columns, read_table
 from medical_tasks.io.table import align
+from medical_tasks.io.tables import TableRow, folded, has_columns, read_table
 from medical_tasks.models.usage import usage_said
 from medical_tasks.runs.asking import asked
 from medical_tasks.scoring.agreement import cohen_interval
@@ -93,20 +92,19 @@ def read_notes(path: Path) -> dict[str, str]:
     """Reads notes by their ids, of a file of any form."""
     notes: dict[str, str] = {}
     knows = has_columns(*map("|".join, _NAMES.values()))
-    for place, value in read_table(path, form=_FORM, knows=knows):
-        given = value.items() if isinstance(value, dict) else ()
-        cells = {folded(name): str(cell or "").strip() for name, cell in given}
+    for row in read_table(path, record=_FORM, knows=knows).rows:
+        cells = {folded(name): str(cell or "").strip() for name, cell in row.cells.items()}
         found = {
             ours: next((cells[name] for name in names if name in cells), "")
             for ours, names in _NAMES.items()
         }
         if lost := [" or ".join(_NAMES[name]) for name, cell in found.items() if not cell]:
             raise UsageError(
-                f"{path}: {place}: {', '.join(lost)} is missing or empty. A record is like {_FORM}"
+                f"{path}: {row.at}: {', '.join(lost)} is missing or empty. A record is like {_FORM}"
             )
         if notes.setdefault(found["note_id"], found["note"]) != found["note"]:
             raise UsageError(
-                f"{path}: {place}: its note_id names another note already. Give each note its own."
+                f"{path}: {row.at}: its note_id names another note already. Give each note its own."
             )
     return notes
 
@@ -388,13 +386,13 @@ def _import(arguments: MedcalcImport) -> int:
     return _tell_whose(folder)
 
 
-def _reviewed(row: SheetRow) -> tuple[str, Cell]:
+def _reviewed(row: TableRow) -> tuple[str, Cell]:
     name, key, attribute = (row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
     return name, (key, attribute)
 
 
 def _read_marks(
-    arguments: MedcalcImport, rows: Iterable[SheetRow], pairs: Pairs, sheets: Any
+    arguments: MedcalcImport, rows: Iterable[TableRow], pairs: Pairs, sheets: Any
 ) -> tuple[Marks, Any]:
     """What all sheets say, and whose are not there; an adjudicator may decide any cell.
 
@@ -428,7 +426,7 @@ def _read_marks(
 
 
 def _adjudicated(
-    path: Path, rows: Iterable[SheetRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]
+    path: Path, rows: Iterable[TableRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]
 ) -> None:
     """Ends where values differ that nobody decided.
 
@@ -458,7 +456,7 @@ def _adjudicated(
 
 
 def _opinion(
-    row: SheetRow, blank_keeps: bool, item: Input | None, value: object
+    row: TableRow, blank_keeps: bool, item: Input | None, value: object
 ) -> tuple[str, tuple[str, object]]:
     """What is wrong with a row, "" where nothing is.
 

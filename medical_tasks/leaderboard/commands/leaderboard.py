@@ -13,7 +13,7 @@ from medical_tasks.io.output import tell
 from medical_tasks.leaderboard import maintaining
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.board import Board, entries_of
-from medical_tasks.leaderboard.commands.verify import verification
+from medical_tasks.leaderboard.commands import verification
 from medical_tasks.leaderboard.options import Leaderboard
 from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.leaderboard.storage import open_storage

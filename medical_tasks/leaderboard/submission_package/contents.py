@@ -1,4 +1,6 @@
-"""What a submission package holds, a zip file of a few files (docs/submission_package.md); and what verifying one finds.
+"""What a submission package holds, a zip file of a few files, and what verifying one finds.
+
+`docs/submission_package.md` describes the format.
 
 The content hash shows that nothing was changed since, not who made it: whoever changes a number can
 make a new hash.
@@ -223,10 +225,10 @@ class Verification:
         """
         proven: dict[str, bool] = {}
         for check in self.checks:
-            task, colon, part = check.name.partition(": ")
+            task, colon, what = check.name.partition(": ")
             if colon:
                 proven[task] = proven.get(task, False) or (
-                    part == "scores" and check.outcome != "not checked"
+                    what == "scores" and check.outcome != "not checked"
                 )
         return tuple(task for task, done in proven.items() if not done)
 
@@ -236,18 +238,18 @@ class Verification:
 
         Their judge could be asked again, and was not.
         """
-        found = (
+        names = (
             check.name.partition(": ") for check in self.checks if check.outcome == "not checked"
         )
-        return tuple(task for task, _, part in found if part == "judge")
+        return tuple(task for task, _, what in names if what == "judge")
 
     def as_json(self) -> JsonDict:
         """The same as JSON.
 
         `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`.
         """
-        said = {"package": self.package, "matches": self.matches, "on_trust": list(self.on_trust)}
-        return {**said, "checks": [asdict(check) for check in self.checks]}
+        about = {"package": self.package, "matches": self.matches, "on_trust": list(self.on_trust)}
+        return {**about, "checks": [asdict(check) for check in self.checks]}
 
 
 @dataclass(frozen=True, kw_only=True)

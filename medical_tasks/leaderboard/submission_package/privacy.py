@@ -14,7 +14,7 @@ from typing import Any, Final
 from medical_tasks.catalog import dataset_spec
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
-from medical_tasks.judges.session import JUDGE_KINDS
+from medical_tasks.judges.kinds import KINDS as JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError
 from medical_tasks.models.opener import KINDS
 from medical_tasks.report.entries import Entry, Recipe
@@ -44,7 +44,7 @@ _SECRET: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-|hf_|ghp_)[A-Za-z0-9_-]{16,}|(?<=--api-key[ =])[^\s]+|(?<=--hf-token[ =])[^\s]+|(?<=Bearer )[^\s\"']+"
 )
 _FILE_NAMES: Final = frozenset({"file", "folder", "path"})
-_KINDS: Final = frozenset({*KINDS, *JUDGE_KINDS})
+_KINDS: Final = frozenset({*KINDS, *(kind.name for kind in JUDGE_KINDS)})
 _BY_FILE: Final = ("responses", "recorded")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>,;()\[\]{}]*")
 _IPV4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.])")
@@ -57,7 +57,10 @@ _HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
 
 
 def scrub(results: Json) -> JsonDict:
-    """Takes out of a run's results what tells of the machine they were made on, and `items_sha256`, whose file no package holds."""
+    """Takes out of a run's results what tells of the machine they were made on.
+
+    `items_sha256` goes too: no package holds its file.
+    """
     tasks = {name: _entry(entry) for name, entry in results["tasks"].items()}
     return {
         **{name: value for name, value in results.items() if name != "items_sha256"},
@@ -66,7 +69,7 @@ def scrub(results: Json) -> JsonDict:
 
 
 def _entry(entry: Entry) -> JsonDict:
-    made = {**entry, "recipe": scrub_recipe(entry["recipe"])}
+    scrubbed = {**entry, "recipe": scrub_recipe(entry["recipe"])}
     if isinstance(entry.get("judge"), Mapping):
         judge, named = entry["judge"], entry["recipe"].get("judge")
         identity = named if isinstance(named, Mapping) else {}
@@ -74,18 +77,18 @@ def _entry(entry: Entry) -> JsonDict:
         plain = _named(name, identity)
         check = str(judge.get("check", "")).replace(name, plain) if name else judge.get("check", "")
         trouble = None if judge.get("trouble") is None else WITHHELD
-        made["judge"] = {**judge, "name": plain, "check": _text(check), "trouble": trouble}
-    return made
+        scrubbed["judge"] = {**judge, "name": plain, "check": _text(check), "trouble": trouble}
+    return scrubbed
 
 
 def scrub_recipe(recipe: Recipe) -> JsonDict:
     """Scrubs a task's recipe, or a part of one."""
-    made: JsonDict = {}
+    scrubbed: JsonDict = {}
     for name, value in recipe.items():
         if name in ("packages", "python", "suite"):
-            made[name] = value  # versions, some of which look like addresses
+            scrubbed[name] = value  # versions, some of which look like addresses
         elif name in ("model", "judge") and isinstance(value, Mapping) and "name" in value:
-            made[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
+            scrubbed[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
         elif (
             name == "data"
             and isinstance(value, Mapping)
@@ -93,18 +96,20 @@ def scrub_recipe(recipe: Recipe) -> JsonDict:
         ):
             # Official files by their hashes alone, the options of a generated dataset as they are.
             hashes = sorted(
-                str(each) for each in value["source"].values() if SHA256.fullmatch(str(each))
+                str(setting)
+                for setting in value["source"].values()
+                if SHA256.fullmatch(str(setting))
             )
             source = {
-                key: each
-                for key, each in value["source"].items()
-                if not SHA256.fullmatch(str(each))
+                key: setting
+                for key, setting in value["source"].items()
+                if not SHA256.fullmatch(str(setting))
             }
-            files = {f"file {number}": each for number, each in enumerate(hashes, start=1)}
-            made[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
+            files = {f"file {number}": setting for number, setting in enumerate(hashes, start=1)}
+            scrubbed[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
         else:
-            made[name] = _value(name, value)
-    return made
+            scrubbed[name] = _value(name, value)
+    return scrubbed
 
 
 def _mapping(values: Json) -> JsonDict:
@@ -115,7 +120,7 @@ def _value(name: str, value: object) -> Any:
     if isinstance(value, Mapping):
         return _mapping(value)
     if isinstance(value, list | tuple):
-        return [_value(name, each) for each in value]
+        return [_value(name, inner) for inner in value]
     if not isinstance(value, str):
         return value
     if name in _SECRET_NAMES:
@@ -140,7 +145,7 @@ def _text(text: str) -> str:
     if not any(sign in text for sign in "/\\:.~"):
         return text
     plain = _IPV6.sub(ADDRESS, _IPV4.sub(ADDRESS, _URL.sub(ADDRESS, text)))
-    return _HOST_PORT.sub(ADDRESS, _WORD.sub(lambda found: _word(found[0]), plain))
+    return _HOST_PORT.sub(ADDRESS, _WORD.sub(lambda match: _word(match[0]), plain))
 
 
 def _word(word: str) -> str:
