@@ -1,4 +1,7 @@
-"""The calculator: a pure function with its inputs, and the way from a patient's entities to an explained answer."""
+"""The calculator.
+
+A pure function with its inputs, and the way from a patient's entities to an explained answer.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +70,8 @@ class Convention:
 class Valid:
     """The range of one input that a rule was published for; outside of it the answer is an extrapolation, and says so.
 
-    `low` and `high` are in the parameter's unit, ages in completed years; `source` says so; the range matters `when`
-    these values do, always when None.
+    `low` and `high` are in the parameter's unit, ages in completed years; `source` says so; the
+    range matters `when` these values do, always when None.
     """
 
     parameter: str
@@ -96,8 +99,8 @@ class Valid:
         if self.low <= (math.floor(value) if unit == "years" else value) <= self.high:
             return None
         return (
-            f"{item.name} {value:.6g} {unit} is outside the range the rule was published for, {self.span(unit)} "
-            f"({self.source}); the answer is an extrapolation."
+            f"{item.name} {value:.6g} {unit} is outside the range the rule was published for, "
+            f"{self.span(unit)} ({self.source}); the answer is an extrapolation."
         )
 
 
@@ -203,7 +206,10 @@ class Calculator(Generic[P, R_co]):
     def calculate(
         self, entities: Mapping[str, object], conventions: frozenset[str] = _NONE
     ) -> Result:
-        """Read a patient's entities and apply the rule; conventions of other calculators have no effect here."""
+        """Read a patient's entities and apply the rule.
+
+        Conventions of other calculators have no effect here.
+        """
         try:
             return self._calculate(entities, conventions)
         except CalculatorInputError as error:
@@ -298,9 +304,10 @@ class Calculator(Generic[P, R_co]):
         if other == values[parameter] or measure.substance is None or rival.substance is None:
             return None
         return (
-            f"{item.name} was converted by {measure.substance.note}; a laboratory that converts by {rival.substance.note} "
-            f"would have {other:.6g} {measure.unit}, and the answer would be "
-            f"{self._shown(self._apply({**values, parameter: other}, quiet))}. Give {measure.unit} where it is reported."
+            f"{item.name} was converted by {measure.substance.note}; a laboratory that converts by "
+            f"{rival.substance.note} would have {other:.6g} {measure.unit}, and the answer would "
+            f"be {self._shown(self._apply({**values, parameter: other}, quiet))}. Give "
+            f"{measure.unit} where it is reported."
         )
 
     def _find(self, entities: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
@@ -315,7 +322,8 @@ class Calculator(Generic[P, R_co]):
                 continue
             elif item.parameter in found and found[item.parameter] != raw:
                 raise CalculatorInputError(
-                    f"{item.name}: given twice with different values, {found[item.parameter]!r} and {raw!r}; keep one"
+                    f"{item.name}: given twice with different values, {found[item.parameter]!r} "
+                    f"and {raw!r}; keep one"
                 )
             else:
                 found[item.parameter] = raw
