@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import medical_tasks.construct.shared as construction
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
     KEY_FILE,
@@ -27,7 +28,6 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     Document,
     FullCase,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.files import WORDS, content_words, one_line
 from medical_tasks.construct.archehr.release_files import answer_text, release_texts

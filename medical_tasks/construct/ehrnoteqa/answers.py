@@ -17,8 +17,9 @@ from typing import Any, Final
 
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
 from medical_tasks.construct.options import EhrnoteqaAnswerSheet
