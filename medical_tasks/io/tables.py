@@ -314,14 +314,14 @@ def settled_rows(
     local: bool = False,
 ) -> list[_Placed]:
     """Makes every value the text that a spreadsheet shows, numbers and dates of some columns in the form that is read."""
-    cells = {(place, name): row[name] for name in columns for place, row in rows}
+    cells = {(at, name): row[name] for name in columns for at, row in rows}
     anew = settled(str(path), cells, local=local)
     return [
         (
-            place,
-            {name: anew.get((place, name), cell_text(value)) for name, value in row.items()},
+            at,
+            {name: anew.get((at, name), cell_text(value)) for name, value in row.items()},
         )
-        for place, row in rows
+        for at, row in rows
     ]
 
 
@@ -355,9 +355,9 @@ def cell_text(value: Any) -> Any:
 
 def _header(rows: Sequence[_Row], knows: Knows) -> int | None:
     """Where the header is, by a reader; None where no row near the top is known."""
-    for place, row in enumerate(rows[:_UPPER]):
+    for number, row in enumerate(rows[:_UPPER]):
         if knows([str(text).strip() for text in row.cells.values()]) is not None:
-            return place
+            return number
     return None
 
 
@@ -497,7 +497,7 @@ def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
         for number, cells in enumerate(
             csv.reader(lines, delimiter=separator, strict=True), start=1
         ):
-            filled = {place: cell for place, cell in enumerate(cells, start=1) if cell.strip()}
+            filled = {column: cell for column, cell in enumerate(cells, start=1) if cell.strip()}
             if filled and number > skipped:
                 rows.append(_Row(f"row {number}", filled, len(cells)))
     except csv.Error as error:
