@@ -58,12 +58,20 @@ _RATE: Final = Measure(unit="µg/h", low=0, high=10_000, accepts=("mcg/hr",))
 
 
 class OpioidDose(NamedTuple):
-    """What is taken of one drug."""
+    """What is taken of one drug.
 
-    drug: Opioid  # name as in the dataset
-    amount: float  # a single dose in the drug's unit of `FACTORS`; for a patch the rate in µg/h, or mg when `by_mass`
-    per_day: float | None  # doses a day; None for a patch that is given by its rate
-    by_mass: bool = False  # whether a patch is stated in mg, which has no published factor
+    Attributes:
+        drug: name as in the dataset.
+        amount: a single dose in the drug's unit of `FACTORS`; for a patch the rate in µg/h, or
+            mg when `by_mass`.
+        per_day: doses a day; None for a patch that is given by its rate.
+        by_mass: whether a patch is stated in mg, which has no published factor.
+    """
+
+    drug: Opioid
+    amount: float
+    per_day: float | None
+    by_mass: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

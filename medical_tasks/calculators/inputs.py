@@ -32,18 +32,25 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """One input: where it comes from and which parameter it feeds."""
+    """One input: where it comes from and which parameter it feeds.
 
-    parameter: (
-        str  # keyword of the calculator's function, with the unit at its end where there is one
-    )
-    name: str  # the dataset's name for it, used in steps and messages
-    aliases: tuple[
-        str, ...
-    ] = ()  # further names; case, spacing, punctuation and subscripts never matter
-    absent: object = REQUIRED  # value taken when it is not given, or `REQUIRED`
-    absent_text: str = ""  # what that value means, for the steps; the value itself when empty
-    silent: bool = False  # whether a missing value is no assumption and needs no step (a drug that is not taken)
+    Attributes:
+        parameter: keyword of the calculator's function, with the unit at its end where there is
+            one.
+        name: the dataset's name for it, used in steps and messages.
+        aliases: further names; case, spacing, punctuation and subscripts never matter.
+        absent: value taken when it is not given, or `REQUIRED`.
+        absent_text: what that value means, for the steps; the value itself when empty.
+        silent: whether a missing value is no assumption and needs no step (a drug that is not
+            taken).
+    """
+
+    parameter: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    absent: object = REQUIRED
+    absent_text: str = ""
+    silent: bool = False
     absent_line: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -27,24 +27,33 @@ _PART = re.compile(rf"{_NUMBER}\s*([a-z]+|''|['\"])?\s*(?:,|and\b)?\s*", re.IGNO
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """How one kind of quantity is read."""
+    """How one kind of quantity is read.
 
-    unit: str  # the unit of the function's parameter; "" for a pure number
-    low: float  # smallest value accepted, in `unit`. Limits are those of the possible, not of the normal
-    high: float  # largest value accepted, in `unit`
-    accepts: tuple[
-        str, ...
-    ] = ()  # other units to name in messages; every spelling and prefix is read
-    substance: Substance | None = None  # what is measured, when mass and molar units may both occur
-    spellings: Mapping[str, str] = field(
-        default_factory=dict
-    )  # those that mean another unit here alone (folded)
+    Attributes:
+        unit: the unit of the function's parameter; "" for a pure number.
+        low: smallest value accepted, in `unit`. Limits are those of the possible, not of the
+            normal.
+        high: largest value accepted, in `unit`.
+        accepts: other units to name in messages; every spelling and prefix is read.
+        substance: what is measured, when mass and molar units may both occur.
+        spellings: those that mean another unit here alone (folded).
+        per_volume: whether a bare volume unit means a count per that volume (`µL` for a
+            platelet count).
+        compound: whether values may be sums of parts (`5 ft 10 in`, `3 years 2 months`).
+    """
+
+    unit: str
+    low: float
+    high: float
+    accepts: tuple[str, ...] = ()
+    substance: Substance | None = None
+    spellings: Mapping[str, str] = field(default_factory=dict)
     # What hospitals see, in `unit`. A value outside it was given with a wrong unit when another
     # accepted unit makes it usual, or
     # when it did not come in `unit` itself.
     usual: tuple[float, float] | None = None
-    per_volume: bool = False  # whether a bare volume unit means a count per that volume (`µL` for a platelet count)
-    compound: bool = False  # whether values may be sums of parts (`5 ft 10 in`, `3 years 2 months`)
+    per_volume: bool = False
+    compound: bool = False
     _ways: dict[str, Conversion | None] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )

@@ -57,14 +57,20 @@ _MOST_OF_A_RELEASE = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltDataset:
-    """What a build made."""
+    """What a build made.
+
+    Attributes:
+        rows: all splits together.
+        notes: what the user should know though it is no error.
+        place: of the official files.
+    """
 
     folder: Path
     config: str
-    rows: int  # all splits together
+    rows: int
     splits: Mapping[str, int]
-    notes: tuple[str, ...]  # what the user should know though it is no error
-    place: Path | None  # of the official files
+    notes: tuple[str, ...]
+    place: Path | None
 
 
 def build_source(

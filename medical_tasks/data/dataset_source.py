@@ -33,14 +33,20 @@ _RAI: Final = dict.fromkeys(_RAI_TEXTS.split(), str) | dict.fromkeys(_RAI_LISTS.
 
 @dataclass(frozen=True)
 class Pin:
-    """A file at one commit of a public GitHub repository, and the sum that tells whether it is that file."""
+    """A file at one commit of a public GitHub repository, and the sum that tells whether it is that file.
 
-    repository: str  # OWNER/NAME
+    Attributes:
+        repository: OWNER/NAME.
+        size: bytes; None where nobody has said so.
+        blob: git's id of the content, where no SHA-256 is known.
+    """
+
+    repository: str
     commit: str
     path: str
-    size: int | None  # bytes; None where nobody has said so
+    size: int | None
     sha256: str = ""
-    blob: str = ""  # git's id of the content, where no SHA-256 is known
+    blob: str = ""
 
     @property
     def place(self) -> str:
@@ -92,49 +98,52 @@ class DatasetSource:
 
     `read` is called with configuration, split and the found files by key, and yields the rows in
     order; it may begin its work when it is called, and dropping what it returned must end that.
+
+    Attributes:
+        changes: against the official files, one a line (share-alike licences ask for it).
+        columns: of every row, the same in all configurations.
+        key: column that no two rows of a split share; the item's id.
+        files: configuration to what it is read from, by a short key.
+        published: ISO 8601.
+        id_names: what the official files, and so people's tables, call the key.
+        licence_note: what the publisher asks for beside the licence, one sentence.
+        published_rows: as the publisher released them.
+        living: configurations still corrected: other numbers of rows are noted, not refused.
+        quick: configurations built from the folder of their release in a second, the default
+            first.
+        generated: such a configuration has no files.
+        known_files: SHA-256 of an official file to its configuration.
+        languages: BCP 47.
+        task_categories: as the Hub names them.
+        responsible_ai: by RAI property.
+        beside: fetched with the official files: labels and prompts that other verbs read.
     """
 
     spec: DatasetSpec
     summary: str
-    changes: tuple[
-        str, ...
-    ]  # against the official files, one a line (share-alike licences ask for it)
-    columns: tuple[Column, ...]  # of every row, the same in all configurations
-    key: str  # column that no two rows of a split share; the item's id
+    changes: tuple[str, ...]
+    columns: tuple[Column, ...]
+    key: str
     splits: Mapping[str, tuple[str, ...]]
-    files: Mapping[
-        str, Mapping[str, OfficialFile]
-    ]  # configuration to what it is read from, by a short key
+    files: Mapping[str, Mapping[str, OfficialFile]]
     read: RowReader
-    published: str  # ISO 8601
+    published: str
     creators: tuple[str, ...]
-    id_names: tuple[str, ...] = ()  # what the official files, and so people's tables, call the key
-    licence_note: str = ""  # what the publisher asks for beside the licence, one sentence
-    published_rows: Mapping[str, Mapping[str, int]] = field(
-        default_factory=dict
-    )  # as the publisher released them
-    living: frozenset[str] = (
-        frozenset()
-    )  # configurations still corrected: other numbers of rows are noted, not refused
-    quick: tuple[
-        str, ...
-    ] = ()  # configurations built from the folder of their release in a second, the default first
-    generated: Mapping[str, Generated] = field(
-        default_factory=dict
-    )  # such a configuration has no files
-    known_files: Mapping[str, str] = field(
-        default_factory=dict
-    )  # SHA-256 of an official file to its configuration
+    id_names: tuple[str, ...] = ()
+    licence_note: str = ""
+    published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    living: frozenset[str] = frozenset()
+    quick: tuple[str, ...] = ()
+    generated: Mapping[str, Generated] = field(default_factory=dict)
+    known_files: Mapping[str, str] = field(default_factory=dict)
     # of releases of which not each has every split: the source with what is there, by configuration
     # and place
     at: Callable[[str, Path | None], DatasetSource] | None = None
-    languages: tuple[str, ...] = ("en",)  # BCP 47
-    task_categories: tuple[str, ...] = ()  # as the Hub names them
+    languages: tuple[str, ...] = ("en",)
+    task_categories: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    responsible_ai: Mapping[str, str | list[str]] = field(default_factory=dict)  # by RAI property
-    beside: tuple[
-        Pin, ...
-    ] = ()  # fetched with the official files: labels and prompts that other verbs read
+    responsible_ai: Mapping[str, str | list[str]] = field(default_factory=dict)
+    beside: tuple[Pin, ...] = ()
 
     def __post_init__(self) -> None:
         for name, configs in (("splits", set(self.splits)), ("files", set(self.files))):

@@ -33,23 +33,26 @@ from medical_tasks.spec import Asking, Benchmark, DatasetSpec, Item, MultiStep, 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskData:
-    """Items of a task, and where they come from."""
+    """Items of a task, and where they come from.
+
+    Attributes:
+        revision: what the recipe says of the data: name, configuration, split, version and
+            hashes.
+        exemplars: rows that worked examples are drawn from, for a task that shows some.
+        shard: which part of the items these are, such as 2/8.
+        subset: how they were drawn from all.
+        found: scoring arguments that lie beside the data, such as a second set of labels.
+    """
 
     items: list[Item]
     config: str
     folder: Path
-    revision: dict[
-        str, Any
-    ]  # what the recipe says of the data: name, configuration, split, version and hashes
-    exemplars: Sequence[
-        Mapping[str, Any]
-    ] = ()  # rows that worked examples are drawn from, for a task that shows some
-    shard: str | None = None  # which part of the items these are, such as 2/8
-    subset: Mapping[str, Any] | None = None  # how they were drawn from all
+    revision: dict[str, Any]
+    exemplars: Sequence[Mapping[str, Any]] = ()
+    shard: str | None = None
+    subset: Mapping[str, Any] | None = None
     drawn_from: Sequence[Item] = ()
-    found: Mapping[str, str] = field(
-        default_factory=dict
-    )  # scoring arguments that lie beside the data, such as a second set of labels
+    found: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -24,16 +24,19 @@ _HIGHEST_PORT = 65535
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """What a URL names, or a user as a host, which has the scheme `host`."""
+    """What a URL names, or a user as a host, which has the scheme `host`.
+
+    Attributes:
+        host: lower-case name, or an IP address in its standard form; empty for a unix socket.
+        port: the one connected to, also where the URL leaves it out; of a host that a user
+            names None is any.
+        socket: path of the unix socket.
+    """
 
     scheme: str
-    host: str = (
-        ""  # lower-case name, or an IP address in its standard form; empty for a unix socket
-    )
-    port: int | None = (
-        None  # the one connected to, also where the URL leaves it out; of a host that a user names None is any
-    )
-    socket: str = ""  # path of the unix socket
+    host: str = ""
+    port: int | None = None
+    socket: str = ""
 
     def __str__(self) -> str:
         if self.socket:

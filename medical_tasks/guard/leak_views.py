@@ -512,13 +512,19 @@ _SHARED_STRINGS = 64  # strings of a place that are seen twice, when there are t
 
 @dataclass
 class Values:
-    """Strings, names of fields, bytes and whole numbers in values, by place, so that a text stored word by word is a text again."""
+    """Strings, names of fields, bytes and whole numbers in values, by place, so that a text stored word by word is a text again.
 
-    whole: bool = False  # all strings are also joined, as one more place
+    Attributes:
+        whole: all strings are also joined, as one more place.
+        longest: list there.
+        blobs: bytes that are no text.
+    """
+
+    whole: bool = False
     strings: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     numbers: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
-    longest: dict[tuple[str, ...], int] = field(default_factory=dict)  # list there
-    blobs: list[bytes] = field(default_factory=list)  # bytes that are no text
+    longest: dict[tuple[str, ...], int] = field(default_factory=dict)
+    blobs: list[bytes] = field(default_factory=list)
 
     def collect(self, value: object, place: tuple[str, ...] = ()) -> None:
         """Adds a value: dicts, lists, strings, bytes and numbers; anything else is passed over."""

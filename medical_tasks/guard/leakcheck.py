@@ -43,18 +43,29 @@ _SYNTHETIC = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class LeakReport:
-    """What a comparison found."""
+    """What a comparison found.
 
-    words: int  # of a run
+    Attributes:
+        words: of a run.
+        file_words: words in the files, in every reading.
+        rows: of the source.
+        too_short: texts of the source with too few words to be compared.
+        found: file to number of different runs of the source in it.
+        row_labels: rows of the source that were found; the first thousand.
+        unreadable: file to why it, or a part of it, could not be looked into.
+        pictures: what they show was not looked at.
+    """
+
+    words: int
     files: int
-    file_words: int  # words in the files, in every reading
-    rows: int  # of the source
+    file_words: int
+    rows: int
     source_words: int
-    too_short: int  # texts of the source with too few words to be compared
-    found: dict[str, int]  # file to number of different runs of the source in it
-    row_labels: tuple[str, ...]  # rows of the source that were found; the first thousand
-    unreadable: dict[str, str]  # file to why it, or a part of it, could not be looked into
-    pictures: int = 0  # what they show was not looked at
+    too_short: int
+    found: dict[str, int]
+    row_labels: tuple[str, ...]
+    unreadable: dict[str, str]
+    pictures: int = 0
 
 
 @dataclass(kw_only=True)

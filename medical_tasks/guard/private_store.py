@@ -34,13 +34,19 @@ _GIT_WAIT_S = 30
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateFolder:
-    """A run's part of the store."""
+    """A run's part of the store.
+
+    Attributes:
+        run: the run's folder when it was last opened, "" when it does not say.
+        files: number of files.
+        bytes: their size.
+    """
 
     private_id: str
     path: Path
-    run: str  # the run's folder when it was last opened, "" when it does not say
-    files: int  # number of files
-    bytes: int  # their size
+    run: str
+    files: int
+    bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)

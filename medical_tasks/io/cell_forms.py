@@ -104,12 +104,19 @@ _DATES: Final = _Kind(
 
 @dataclass(frozen=True, kw_only=True)
 class TableChoice:
-    """What a person said about the tables of a command; what was not said, a table must tell."""
+    """What a person said about the tables of a command; what was not said, a table must tell.
 
-    sheet: Sequence[str] = ()  # names of sheets to read, hidden ones too
-    decimal: str | None = None  # "comma" or "point"
-    dates: str | None = None  # "day-first" or "month-first"
-    python: bool = False  # said in Python, so messages name parameters
+    Attributes:
+        sheet: names of sheets to read, hidden ones too.
+        decimal: "comma" or "point".
+        dates: "day-first" or "month-first".
+        python: said in Python, so messages name parameters.
+    """
+
+    sheet: Sequence[str] = ()
+    decimal: str | None = None
+    dates: str | None = None
+    python: bool = False
 
     @property
     def said(self) -> dict[str, object]:

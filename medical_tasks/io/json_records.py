@@ -31,12 +31,18 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One line of a file."""
+    """One line of a file.
+
+    Attributes:
+        line: from 1.
+        values: field to value, checked.
+        private: fields whose values messages must not show.
+    """
 
     path: Path
-    line: int  # from 1
-    values: Mapping[str, Any]  # field to value, checked
-    private: frozenset[str] = frozenset()  # fields whose values messages must not show
+    line: int
+    values: Mapping[str, Any]
+    private: frozenset[str] = frozenset()
 
     def wrong(self, field: str, rule: str) -> UsageError:
         """Makes the error for a field that breaks a rule beyond its type."""

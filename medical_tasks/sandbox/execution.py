@@ -38,13 +38,20 @@ _LEAST: Final = {"wall_seconds": 0.1, "memory_mb": 64, "open_files": 16}  # 1 of
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one program may use."""
+    """What one program may use.
+
+    Attributes:
+        wall_seconds: from start to end, waiting included.
+        memory_mb: address space in MiB, the interpreter's own included.
+        output_bytes: standard output, and likewise standard error.
+        folder_mb: of all files it writes, in MiB; they are in memory.
+    """
 
     cpu_seconds: int = 5
-    wall_seconds: float = 20.0  # from start to end, waiting included
-    memory_mb: int = 512  # address space in MiB, the interpreter's own included
-    output_bytes: int = 65_536  # standard output, and likewise standard error
-    folder_mb: int = 8  # of all files it writes, in MiB; they are in memory
+    wall_seconds: float = 20.0
+    memory_mb: int = 512
+    output_bytes: int = 65_536
+    folder_mb: int = 8
     open_files: int = 32
 
     def __post_init__(self) -> None:
@@ -395,14 +402,18 @@ print(json.dumps([os.path.dirname(os.path.realpath(os.__file__)), sys.platlibdir
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """What is mounted, read-only."""
+    """What is mounted, read-only.
+
+    Attributes:
+        binds: place on this machine to place in the sandbox.
+        withheld: folders in the sandbox over which nothing is mounted.
+        links: name in the sandbox's library folder to the library it stands for.
+    """
 
     version: str
-    binds: tuple[tuple[str, str], ...]  # place on this machine to place in the sandbox
-    withheld: tuple[str, ...]  # folders in the sandbox over which nothing is mounted
-    links: tuple[
-        tuple[str, str], ...
-    ]  # name in the sandbox's library folder to the library it stands for
+    binds: tuple[tuple[str, str], ...]
+    withheld: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
     command: tuple[str, ...]
 
 
@@ -488,12 +499,19 @@ _CALLS: Final = json.loads(
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A processor the sandbox knows."""
+    """A processor the sandbox knows.
 
-    audit_arch: int  # the kernel's name for it (`linux/audit.h`)
-    allowed: Mapping[str, int]  # calls a program may make whatever its arguments, by name
-    others: Mapping[str, int]  # calls told apart by their arguments, or made by the sandbox itself
-    first_foreign: int | None  # calls from this number on belong to another interface (x32)
+    Attributes:
+        audit_arch: the kernel's name for it (`linux/audit.h`).
+        allowed: calls a program may make whatever its arguments, by name.
+        others: calls told apart by their arguments, or made by the sandbox itself.
+        first_foreign: calls from this number on belong to another interface (x32).
+    """
+
+    audit_arch: int
+    allowed: Mapping[str, int]
+    others: Mapping[str, int]
+    first_foreign: int | None
 
 
 def _machine(column: int, audit_arch: int, first_foreign: int | None) -> Machine:

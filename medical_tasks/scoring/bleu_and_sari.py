@@ -32,20 +32,25 @@ _Segment = tuple[list[str], list[list[str]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bleu:
-    """BLEU and what it is made of."""
+    """BLEU and what it is made of.
+
+    Attributes:
+        precisions: of n-grams of each order, 0-1; 0 where the predictions have none.
+        brevity_penalty: 0-1; below 1 when the predictions are shorter than the references.
+        length_ratio: tokens of the predictions over tokens of the references; `nan` when those
+            have none.
+        prediction_length: tokens of all predictions.
+        reference_length: tokens of the references that set the length.
+    """
 
     # brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there was nothing
     # to score
     score: float
-    precisions: tuple[
-        float, ...
-    ]  # of n-grams of each order, 0-1; 0 where the predictions have none
-    brevity_penalty: float  # 0-1; below 1 when the predictions are shorter than the references
-    length_ratio: (
-        float  # tokens of the predictions over tokens of the references; `nan` when those have none
-    )
-    prediction_length: int  # tokens of all predictions
-    reference_length: int  # tokens of the references that set the length
+    precisions: tuple[float, ...]
+    brevity_penalty: float
+    length_ratio: float
+    prediction_length: int
+    reference_length: int
 
 
 def bleu(prediction: str, references: References, *, smooth: bool = False) -> Bleu:
@@ -191,12 +196,19 @@ def _smoothed(matches: Sequence[int], totals: Sequence[int]) -> tuple[float, ...
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sari:
-    """SARI and its parts, each 0-100, each a mean over n-grams of one to four tokens."""
+    """SARI and its parts, each 0-100, each a mean over n-grams of one to four tokens.
 
-    score: float  # mean of the parts
-    keep: float  # F1 of what the prediction takes over from the source
-    delete: float  # precision of what it leaves out
-    add: float  # F1 of what it adds
+    Attributes:
+        score: mean of the parts.
+        keep: F1 of what the prediction takes over from the source.
+        delete: precision of what it leaves out.
+        add: F1 of what it adds.
+    """
+
+    score: float
+    keep: float
+    delete: float
+    add: float
 
 
 def sari(source: str, prediction: str, references: References) -> Sari:

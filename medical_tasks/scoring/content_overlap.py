@@ -22,11 +22,17 @@ class Medcon:
     """Scores of a pair of texts, 0-1.
 
     `precision` and `f1` may exceed 1, those of the sets of concepts may not.
+
+    Attributes:
+        precision: the reference's terms that the prediction has by any concept, over the
+            prediction's terms.
+        recall: the same terms, over the reference's terms.
+        f1: their harmonic mean: the published number, MEDCON.
     """
 
-    precision: float  # the reference's terms that the prediction has by any concept, over the prediction's terms
-    recall: float  # the same terms, over the reference's terms
-    f1: float  # their harmonic mean: the published number, MEDCON
+    precision: float
+    recall: float
+    f1: float
     concept_precision: float
     concept_recall: float
     concept_f1: float
@@ -65,11 +71,18 @@ REWARDS: Final[tuple[Reward, ...]] = get_args(Reward)
 
 
 class RadGraphReward(NamedTuple):
-    """The three numbers of a pair of reports, 0-1 each."""
+    """The three numbers of a pair of reports, 0-1 each.
 
-    simple: float  # F1 of (tokens, label)
-    partial: float  # of the same and whether the entity has a relation: the one that is commonly reported
-    complete: float  # of each relation with the tokens it leads to, and of entities without one
+    Attributes:
+        simple: F1 of (tokens, label).
+        partial: of the same and whether the entity has a relation: the one that is commonly
+            reported.
+        complete: of each relation with the tokens it leads to, and of entities without one.
+    """
+
+    simple: float
+    partial: float
+    complete: float
 
 
 class _Entity(NamedTuple):

@@ -42,17 +42,21 @@ _LOWER = _FIRST_LOWER + 32 + 64
 
 @dataclass(frozen=True, kw_only=True)
 class Punkt:
-    """What Punkt learnt of a language. Words are in small letters, numbers are `##number##`."""
+    """What Punkt learnt of a language. Words are in small letters, numbers are `##number##`.
 
-    abbreviations: frozenset[str] = (
-        frozenset()
-    )  # words whose full stop ends no sentence, without it
-    collocations: frozenset[tuple[str, str]] = (
-        frozenset()
-    )  # pairs of words that belong together across a full stop
-    starters: frozenset[str] = frozenset()  # words that often begin a sentence
-    cases: Mapping[str, int] = field(default_factory=dict)  # for each word how it was met, in bits
-    name: str = "punkt untrained"  # what identities say of it
+    Attributes:
+        abbreviations: words whose full stop ends no sentence, without it.
+        collocations: pairs of words that belong together across a full stop.
+        starters: words that often begin a sentence.
+        cases: for each word how it was met, in bits.
+        name: what identities say of it.
+    """
+
+    abbreviations: frozenset[str] = frozenset()
+    collocations: frozenset[tuple[str, str]] = frozenset()
+    starters: frozenset[str] = frozenset()
+    cases: Mapping[str, int] = field(default_factory=dict)
+    name: str = "punkt untrained"
 
 
 UNTRAINED: Final = Punkt()

@@ -84,13 +84,22 @@ _PARTS = frozenset({"ADP", "DET"})
 
 
 class Word(NamedTuple):
-    """What a token is, wherever it stands."""
+    """What a token is, wherever it stands.
 
-    text: str  # verbatim
-    begins: bool  # whether a phrase may begin with it: no white space, punctuation, determiner or preposition
-    ends: bool  # whether a phrase may end with it: begins, and is no stop word
-    alone: bool  # whether it may be a phrase by itself: is no stop word and not like a number
-    left_out: bool  # whether it is left out inside a phrase: a determiner
+    Attributes:
+        text: verbatim.
+        begins: whether a phrase may begin with it: no white space, punctuation, determiner or
+            preposition.
+        ends: whether a phrase may end with it: begins, and is no stop word.
+        alone: whether it may be a phrase by itself: is no stop word and not like a number.
+        left_out: whether it is left out inside a phrase: a determiner.
+    """
+
+    text: str
+    begins: bool
+    ends: bool
+    alone: bool
+    left_out: bool
 
 
 Token = tuple[int, int, Word]  # its characters in the text, from and to; what it is
