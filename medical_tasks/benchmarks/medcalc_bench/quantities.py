@@ -120,7 +120,7 @@ _MARKUP: Final = (
     ("_", r"__|(?<!\w)_(?=[\w(-])|(?<=[\w.%)])_(?!\w)", ""),
     ("~~", r"~~[^~\n]{0,200}~~|~~", " "),
     ("`", r"`", ""),
-    (" ", r"(?<=[0-9)]) [xX] (?=[0-9(])", " × "),
+    (" ", r" (?<=[0-9)] )[xX] (?=[0-9(])", " × "),
     ("!=", r"!=", "≠"),
     ("+", r"\+\s?/?\s?-(?=\s)|\+/-", "±"),
     ("minus", r"(?i)\bplus(?:\s+or\s+|/)minus\b", "±"),
@@ -329,7 +329,9 @@ def _numbers(text: str, pattern: re.Pattern[str]) -> list[Quantity]:
         if small[start - 1 : start] in ("-", " "):
             minus = _MINUS.search(small, max(before, start - _REACH), start)
             start = minus.start() if minus else start
-        if match["name"] is None and not _NUMBERED.match(small[max(0, start - _REACH) : start][::-1]):
+        if match["name"] is None and not _NUMBERED.match(
+            small[max(0, start - _REACH) : start][::-1]
+        ):
             value = -_value(match) if minus else _value(match)
             quantities.append(Quantity(value, start, end, text[slice(*match.span("unit"))]))
     return quantities[-MAX_QUANTITIES:]
