@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import medical_tasks as mt
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.models.stand_ins import make_toy_model
 from medical_tasks.report.terminal import render_table

@@ -17,11 +17,12 @@ from functools import partial
 from pathlib import Path
 
 import medical_tasks
-from medical_tasks import _api
-from medical_tasks.benchmarks.catalog import BENCHMARKS
+from medical_tasks import api
 from medical_tasks.calculators.index import CALCULATORS
+from medical_tasks.catalog import benchmarks
 from medical_tasks.cli.calc import render_inputs
-from medical_tasks.cli.entry import GROUPS, declare, verb_module
+from medical_tasks.cli.entry import verbs
+from medical_tasks.cli.parser import description_of, forms_apart, parser_of
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
 from medical_tasks.judges.inspect_judge import INSPECT_OPTIONS
 from medical_tasks.judges.nli import NLI_OPTIONS
@@ -42,7 +43,7 @@ COPIED = (
     "docs/**/*.*",
     *(
         f"{folder}/README.md"
-        for folder in ("benchmarks", "dataset_builders/*", "metrics/*", "examples/*")
+        for folder in ("measurements", "dataset_builders/*", "metrics/*", "examples/*")
     ),
 )
 ADDED = {
@@ -67,17 +68,19 @@ def command_line() -> Iterator[str]:
     """Every verb's help, by its own parser."""
     wide = partial(argparse.RawDescriptionHelpFormatter, width=110)
     yield "# Command line\n\n    medical-tasks VERB --help\n"
-    for group, verbs in GROUPS.items():
+    known = verbs()
+    for group in dict.fromkeys(each.group for each in known.values()):
+        members = {each.name: each.summary for each in known.values() if each.group == group}
         yield f"## {group}\n"
-        yield table(("verb", "use"), [(f"[{verb}](#{verb})", use) for verb, use in verbs.items()])
-        for verb in verbs:
-            module = verb_module(verb)
+        yield table(("verb", "use"), [(f"[{verb}](#{verb})", use) for verb, use in members.items()])
+        for verb in members:
             yield f"### {verb}\n"
-            for target in getattr(module, "TARGETS", [""]):
-                parser = argparse.ArgumentParser(
-                    f"medical-tasks {verb}", None, module.__doc__, formatter_class=wide
-                )
-                declare(parser, module, ["--to", target] if target else [])
+            if known[verb].options is None:
+                yield f"```text\nusage: medical-tasks {verb} ...\n\n{description_of(known[verb])}\n```\n"
+                continue
+            for words in forms_apart(known[verb]):
+                parser = parser_of(known[verb], [*words, "--help-all"])
+                parser.formatter_class = wide
                 yield f"```text\n{parser.format_help()}\n```\n"
 
 
@@ -86,10 +89,10 @@ def python() -> Iterator[str]:
     names = {name: getattr(medical_tasks, name) for name in medical_tasks.__all__}
     names |= {
         name: each
-        for name, each in inspect.getmembers(_api, inspect.isclass)
-        if each.__module__ == _api.__name__
+        for name, each in inspect.getmembers(api, inspect.isclass)
+        if each.__module__ == "medical_tasks.api.results"
     }
-    yield f"# Python\n\n{inspect.cleandoc(_api.__doc__ or '')}\n"
+    yield f"# Python\n\n{inspect.cleandoc(api.__doc__ or '')}\n"
     for name, value in names.items():
         if name[0] != "_":
             sign = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))
@@ -103,7 +106,7 @@ def python() -> Iterator[str]:
 def tasks() -> Iterator[str]:
     """Every task, the settings that tasks take, and the metrics that they report."""
     yield "# Tasks and metrics\n\n    medical-tasks list\n"
-    for benchmark in BENCHMARKS:
+    for benchmark in benchmarks():
         settings: dict[tuple[str, ...], list[str]] = {}
         metrics: dict[tuple[str, ...], list[str]] = {}
         for task in benchmark.tasks:

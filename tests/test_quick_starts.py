@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import dataset_source
+from medical_tasks.catalog import dataset_source
 from tests.support import ROOT, SHARED, needs_shared
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]

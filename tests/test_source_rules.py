@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import inspect
 import re
 import subprocess
 from collections.abc import Callable, Mapping
@@ -12,10 +13,11 @@ from pathlib import Path
 import pytest
 from setuptools import find_packages
 
+from medical_tasks.catalog import own_benchmarks
 from medical_tasks.errors import install_command
 from medical_tasks.models.encoder import LOCAL
 from tests.case_tables import tabled
-from tests.support import ROOT
+from tests.support import ROOT, own_datasets
 
 SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
 
@@ -69,7 +71,7 @@ _LOADERS = frozenset(
 def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
     trees: Mapping[str, ast.Module],
 ) -> None:
-    folders = ("benchmarks", "dataset_builders", "metrics", "scripts", "space")
+    folders = ("measurements", "dataset_builders", "metrics", "scripts", "space")
     paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
     others = {
         str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths
@@ -126,7 +128,7 @@ def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
         "space",
         "scripts",
         "docs",
-        "benchmarks",
+        "measurements",
     )
     texts = {".py", ".md", ".txt", ".sh"}
     paths = [
@@ -253,9 +255,11 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
         "probe:2",
     ]
     found = {line.partition(":")[0] for line in _lines(trees, opens)}
-    # A sandboxed program and the supervisor, which run by themselves, read of the system; a record of estimates is no file.
+    # A sandboxed program and the supervisor, which run by themselves, read of the system; plugins lie
+    # below `io`; a record of estimates and a kind of judge are no files.
     own = {
         "medical_tasks/io/files.py",
+        "medical_tasks/plugins.py",
         "medical_tasks/runs/estimation.py",
         "medical_tasks/models/supervisor.py",
     }
@@ -274,21 +278,20 @@ def test_setup_lists_every_package() -> None:
 
 
 def test_every_verb_has_a_module_and_every_module_a_verb() -> None:
-    from medical_tasks.cli.entry import VERBS, verb_module
+    from medical_tasks.cli.entry import verbs
+    from medical_tasks.plugins import load
 
-    modules = {Path(str(verb_module(verb).__file__)) for verb in VERBS}
-    assert len(modules) == len(VERBS) >= 23
+    modules = {Path(inspect.getfile(load(verb.run))) for verb in verbs().values()}
+    assert modules
+    assert len(modules) == len(verbs())
     in_room = {path for path in modules if path.parent == ROOT / "medical_tasks" / "cli"}
     there = set((ROOT / "medical_tasks" / "cli").glob("*.py"))
-    assert {path.stem for path in there - in_room} == {"__init__", "entry"}
-    assert {path.parent.parent.name for path in modules - in_room} == {"benchmarks"}
+    assert {path.stem for path in there - in_room} == {"__init__", "entry", "parser"}
 
 
 def test_benchmarks_and_hub_folders_have_the_same_files() -> None:
-    from medical_tasks.benchmarks.catalog import BENCHMARKS, datasets
-
-    assert BENCHMARKS
-    for benchmark in BENCHMARKS:
+    assert own_benchmarks()
+    for benchmark in own_benchmarks():
         names = {
             path.name
             for path in (ROOT / "medical_tasks" / "benchmarks" / benchmark.name).glob("*.py")
@@ -297,7 +300,7 @@ def test_benchmarks_and_hub_folders_have_the_same_files() -> None:
             benchmark.name
         )
     builders = {path.parent.name for path in (ROOT / "dataset_builders").glob("*/build.py")}
-    assert builders == set(datasets())
+    assert builders == set(own_datasets())
     for name in builders:
         files = {path.name for path in (ROOT / "dataset_builders" / name).iterdir()}
         assert {"build.py", "README.md", "croissant.json"} <= files

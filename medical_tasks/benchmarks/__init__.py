@@ -1,1 +1,1 @@
-"""The five benchmarks, the same file names in each, and the catalogue that lists them."""
+"""The five benchmarks, the same file names in each."""

@@ -28,7 +28,7 @@ How to add a calculator
 4. What cannot be answered is `raise CalculatorInputError("<input>: <rule>; got <value>. <next step>")`.
 5. A named departure from the rule is a `Convention` in `conventions=`; it is off unless asked for.
 6. List a new family in `index.py`, and write `tests/golden/calculators/<slug>.json` (its form: `tests/calculators/test_golden.py`)
-   until `python -m benchmarks.calculator_mutations MODULE.FUNCTION` says that every constant is noticed.
+   until `python -m measurements.calculator_mutations MODULE.FUNCTION` says that every constant is noticed.
 """
 
 from __future__ import annotations

@@ -12,20 +12,19 @@ import argparse
 import atexit
 import errno
 import gc
-import importlib
 import io
 import os
-import re
 import signal
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from shutil import get_terminal_size
-from types import FrameType, ModuleType
-from typing import Any, NoReturn
+from types import FrameType
+from typing import Final
 
+import medical_tasks.plugins as plugins
 from medical_tasks._version import __version__
+from medical_tasks.cli.parser import Read, declare, declared, read
 from medical_tasks.errors import (
     IncompleteError,
     MedicalTasksError,
@@ -35,152 +34,112 @@ from medical_tasks.errors import (
     memory_error,
     system_reason,
 )
-from medical_tasks.io.cell_forms import TableChoice, reading_tables
-from medical_tasks.io.files import packaged
+from medical_tasks.io.cell_forms import reading_tables, table_choice_of
 from medical_tasks.io.output import as_json, styled
+from medical_tasks.options import Options
+from medical_tasks.plugins import Verb, load
 
-GROUPS: dict[str, dict[str, str]] = {
-    "Evaluate": {
-        "list": "every task: is its dataset built, how to get it, is a judge needed",
-        "build": "build a dataset from its official files, or its synthetic demo",
-        "run": "evaluate a model on tasks; resumes when repeated",
-        "merge": "make one run of the parts that `run --shard` made on several machines",
-        "launch": "print a Slurm script or a Kubernetes job that runs the parts on several machines, and merges them",
-        "score": "score answers you already have",
-        "adjudicate": "list answers that the reader could not tell, for a person or a judge to read",
-        "score-text": "score a table of texts against references: ROUGE, BLEU, SARI, BERTScore and others",
-        "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
-        "decompose": "take texts apart into statements or claims, by a judge model",
-        "construct": "make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, draft, review",
-        "lighteval": "the stock lighteval command with only this suite's tasks registered",
-    },
-    "Look": {
-        "report": "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
-        "compare": "compare runs, item by item",
-        "plan": "how many items a wanted interval or difference needs, from past runs or assumptions",
-        "gate": "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
-        "errors": "what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
-        "correlate": "how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
-        "meta": "evaluate metrics: agreement with people's preferences and scores, and with each other, over single outputs",
-        "audit": "check a dataset's labels against the published rules",
-    },
-    "Share": {
-        "submit": "write a finished run's submission to a leaderboard, the Hub or a shared task; nothing is sent",
-        "export": "write a finished run in the form of another tool: Every Eval Ever, CHAI, TRIPOD-LLM, inspect, lm-eval, CSV",
-        "verify": "check a submission package: score its answers again and say what matches",
-        "leaderboard": "keep a leaderboard: list, accept or reject submissions, show what happened, serve the Space",
-        "leakcheck": "prove that no 12 words in a row of a source's text stand in a run's folder",
-        "purge": "empty the private store, where answers to tasks on credentialed data lie",
-    },
-    "Tools": {
-        "calc": "calculate a clinical score or value by its published rule, with every step",
-        "umls": "build the index of your UMLS that MEDCON needs, and see which concepts a text has",
-        "doctor": "what is broken, what is installed, what is optional; links the stock lighteval command",
-        "manifest": "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
-    },
-}
-VERBS: dict[str, str] = {
-    verb: summary for group in GROUPS.values() for verb, summary in group.items()
-}
+
+def _own(name: str, group: str, summary: str) -> Verb:
+    """A verb of this room: `score-text` has the options `ScoreText`, and a module `score_text`."""
+    options = "UMLS" if name == "umls" else "".join(map(str.capitalize, name.split("-")))
+    return Verb(
+        name=name,
+        group=group,
+        summary=summary,
+        options=f"medical_tasks.options:{options}" if name != "lighteval" else None,
+        run=f"medical_tasks.cli.{name.replace('-', '_')}:run",
+    )
+
+
+OWN: Final = (
+    _own("list", "Evaluate", "every task: is its dataset built, how to get it, is a judge needed"),
+    _own("build", "Evaluate", "build a dataset from its official files, or its synthetic demo"),
+    _own("run", "Evaluate", "evaluate a model on tasks; resumes when repeated"),
+    _own(
+        "merge", "Evaluate", "make one run of the parts that `run --shard` made on several machines"
+    ),
+    _own(
+        "launch",
+        "Evaluate",
+        "print a Slurm script or a Kubernetes job that runs the parts on several machines, and merges them",
+    ),
+    _own("score", "Evaluate", "score answers you already have"),
+    _own(
+        "adjudicate",
+        "Evaluate",
+        "list answers that the reader could not tell, for a person or a judge to read",
+    ),
+    _own(
+        "score-text",
+        "Evaluate",
+        "score a table of texts against references: ROUGE, BLEU, SARI, BERTScore and others",
+    ),
+    _own(
+        "judge-check",
+        "Evaluate",
+        "check a judge against labels of people, such as the physicians' of K-QA",
+    ),
+    _own(
+        "lighteval",
+        "Evaluate",
+        "the stock lighteval command with only this suite's tasks registered",
+    ),
+    _own(
+        "report",
+        "Look",
+        "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
+    ),
+    _own("compare", "Look", "compare runs, item by item"),
+    _own(
+        "plan",
+        "Look",
+        "how many items a wanted interval or difference needs, from past runs or assumptions",
+    ),
+    _own("gate", "Look", "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE"),
+    _own(
+        "leakcheck",
+        "Share",
+        "prove that no 12 words in a row of a source's text stand in a run's folder",
+    ),
+    _own(
+        "purge", "Share", "empty the private store, where answers to tasks on credentialed data lie"
+    ),
+    _own(
+        "calc",
+        "Tools",
+        "calculate a clinical score or value by its published rule, with every step",
+    ),
+    _own(
+        "umls",
+        "Tools",
+        "build the index of your UMLS that MEDCON needs, and see which concepts a text has",
+    ),
+    _own(
+        "doctor",
+        "Tools",
+        "what is broken, what is installed, what is optional; links the stock lighteval command",
+    ),
+    _own(
+        "manifest",
+        "Tools",
+        "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
+    ),
+)
+
+
+def verbs() -> dict[str, Verb]:
+    """Every verb by name: this package's own, then those that wings and other packages register."""
+    found = {verb.name: verb for verb in OWN}
+    for plugin, verb in plugins.objects("medical_tasks.verbs", Verb):
+        if verb.name in found:
+            plugins.leave_out(plugin, f"there is a verb {verb.name} already")
+        else:
+            found[verb.name] = verb
+    return found
+
+
 _STOPPED = 130
-
-
-class _Parser(argparse.ArgumentParser):
-    """Errors in the form of every other error: what was wrong, then the next step."""
-
-    words: Sequence[str] = ()  # what was typed
-    first: Sequence[str] = ()  # what `--help` shows, where `--help-all` shows more
-
-    def format_help(self) -> str:
-        """Shows the options that most people need, and how to see the others."""
-        more = {
-            action: action.help
-            for action in self._actions
-            if self.first and action.dest not in self.first
-        }
-        if not more or "--help-all" in self.words:
-            return super().format_help()
-        for action in more:
-            action.help = argparse.SUPPRESS
-        text = super().format_help()
-        for action, told in more.items():
-            action.help = told
-        return f"{text}\n{len(more)} more options: {self.prog} --help-all\n"
-
-    def error(self, message: str) -> NoReturn:
-        options = [name for name in self._option_string_actions if name.startswith("--")]
-        given = (
-            word.partition("=")[0] for word in self.words if word.startswith("--") and len(word) > 2
-        )
-        strange = next(
-            (word for word in given if not any(name.startswith(word) for name in options)), ""
-        )
-        hint = did_you_mean(strange, options)
-        if hint:
-            message = f"there is no option {strange}"
-        if choice := _CHOICE.search(message):
-            hint = did_you_mean(choice[1], choice[2].replace("'", "").split(", "))
-        self.exit(2, f"error: {message}.{hint} See: {self.prog} --help\n")
-
-
-Options = Mapping[str, Mapping[str, Any]]
-"""What a verb takes, by group ("" for none) and name, as argparse wants it, or a name among what verbs share."""
-
-_OF_TABLES = ("sheet", "decimal", "dates")
-_TYPES: Mapping[str, type] = {"Path": Path, "float": float, "int": int}
-
-
-def _declared(module: ModuleType) -> Mapping[str, Any]:
-    """What `options.json` says of a verb; nothing of a benchmark's own."""
-    verbs: Mapping[str, Mapping[str, Any]] = packaged(__file__, "options.json")["verbs"]
-    return verbs.get(module.__name__.removeprefix("medical_tasks.cli."), {})
-
-
-def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
-    """Declares options."""
-    for title, group in options.items():
-        place = parser.add_argument_group(title) if title else parser
-        for name, told in group.items():
-            about = dict(
-                packaged(__file__, "options.json")["shared"][told]
-                if isinstance(told, str)
-                else told
-            )
-            if isinstance(about.get("type"), str):
-                about["type"] = _TYPES[about["type"]]
-            place.add_argument(name, **about)
-
-
-def declare_options(parser: argparse.ArgumentParser, module: ModuleType) -> None:
-    """Declares the options of a verb, in all its forms."""
-    verb = _declared(module)
-    parser.usage = verb.get("usage")
-    add_options(parser, verb.get("options", {}))
-    if hasattr(module, "add_arguments"):
-        module.add_arguments(parser)
-    if groups := {"judge", "judges"}.intersection(verb.get("also", ())):
-        from medical_tasks.runs.judge_arguments import add_judge_arguments
-
-        add_judge_arguments(parser, several="judges" in groups)
-    if "tables" in verb.get("also", ()):
-        add_options(parser, {"tables": {f"--{name}": f"--{name}" for name in _OF_TABLES}})
-    if "guard" in verb.get("also", ()):
-        from medical_tasks.guard.policy import add_guard_arguments
-
-        add_guard_arguments(parser)
-
-
-def declare(parser: argparse.ArgumentParser, module: ModuleType, words: Sequence[str]) -> None:
-    """Declares what a verb takes; `words`, those behind it, choose the form of a verb that has several."""
-    declare_options(parser, module)
-    if hasattr(module, "add_chosen_arguments"):
-        module.add_chosen_arguments(parser, words)  # a verb of several forms
-    parser.add_argument("--json", action="store_true", help="print one JSON value instead of text")
-    if "first" in _declared(module):
-        parser.add_argument("--help-all", action="help", help="show every option")
-
-
-_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 
 
 def _overview() -> str:
@@ -190,10 +149,16 @@ def _overview() -> str:
         "Medical LLM benchmarks: datasets, tasks, metrics.",
     ]
     width = max(40, get_terminal_size().columns - 2)
-    for group, verbs in GROUPS.items():
+    known = verbs().values()
+    for group in dict.fromkeys(verb.group for verb in known):
         lines += ["", styled(f"{group}:", "bold")]
-        for verb, summary in verbs.items():
-            lines += textwrap.wrap(f"  {verb:<13} {summary}", width, subsequent_indent=" " * 16)
+        for verb in (each for each in known if each.group == group):
+            shown = f"  {verb.name:<13} {verb.summary}"
+            lines += textwrap.wrap(shown, width, subsequent_indent=" " * 16)
+    lines += [
+        "",
+        "medical-tasks --plugin MODULE_OR_FOLDER VERB ... adds a package that is not installed.",
+    ]
     lines += ["", "medical-tasks VERB --help says more of each. The shell completes names after:"]
     return "\n".join([*lines, '  eval "$(register-python-argcomplete medical-tasks)"'])
 
@@ -202,15 +167,15 @@ def _complete() -> None:
     """Answers the shell, which asks with the line so far: verbs, the options of the verb that stands there, names of tasks."""
     import argcomplete
 
-    from medical_tasks.benchmarks.catalog import datasets, tasks
+    from medical_tasks.catalog import datasets, tasks
 
     words = os.environ["COMP_LINE"].split()[1:]
     parser = argparse.ArgumentParser("medical-tasks")
-    verbs = parser.add_subparsers()
-    for verb in VERBS:
-        own = verbs.add_parser(verb)
-        if words[:1] == [verb]:
-            declare(own, verb_module(verb), words[1:])
+    subparsers = parser.add_subparsers()
+    for name, verb in verbs().items():
+        own = subparsers.add_parser(name)
+        if words[:1] == [name] and verb.options is not None:
+            declare(own, declared(verb, words[1:]))
         for action in own._actions:
             if action.dest in ("task", "tasks", "dataset"):
                 names = dict.fromkeys(datasets() if action.dest == "dataset" else tasks(), "")
@@ -235,6 +200,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _spare_collections()
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] and words[0].partition("=")[0] == _PLUGIN:
+        return _with_plugins(words)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal or pipe that cannot show a sign (µ, a file name's odd byte) gets it escaped, not a crash.
@@ -247,9 +214,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["--version"]:
         print(f"medical-tasks {__version__}")
         return 0
-    if not words or words[0] not in VERBS:
+    if not words or words[0] not in verbs():
         said = (
-            f"there is no verb {words[0]!r}.{did_you_mean(words[0], VERBS)}"
+            f"there is no verb {words[0]!r}.{did_you_mean(words[0], verbs())}"
             if words
             else "name a VERB."
         )
@@ -260,8 +227,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # What is made here is for its owner to change, whatever the mask says; what is private is closed to others anyway.
     os.umask(os.umask(0o022) | 0o022)
     try:
-        with doing(f"run medical-tasks {verb}"):
-            code = _run_verb(verb, tail)
+        with doing(f"run medical-tasks {verb}"), plugins.telling():
+            code = _run_verb(verbs()[verb], tail)
         sys.stdout.flush()
         return code
     except MedicalTasksError as error:
@@ -291,6 +258,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise
 
 
+_PLUGIN = "--plugin"
+
+
+def _with_plugins(words: list[str]) -> int:
+    """Runs a command with packages that are not installed: `--plugin PLACE`, once or more, before the verb."""
+    places = []
+    while words and words[0].partition("=")[0] == _PLUGIN:
+        _, equals, place = words.pop(0).partition("=")
+        places.append(place if equals or not words else words.pop(0))
+    try:
+        with plugins.using(places):
+            return main(words)
+    except UsageError as error:
+        print(f"{styled('error:', 'red', stream=sys.stderr)} {error}", file=sys.stderr)
+        return error.exit_code
+
+
 def _spare_collections() -> None:
     """Lets the garbage collector run less often, and not at all at the end.
 
@@ -301,51 +285,19 @@ def _spare_collections() -> None:
     atexit.register(gc.freeze)
 
 
-def verb_module(verb: str) -> ModuleType:
-    """Imports what implements a verb: a benchmark's module where the verb is a benchmark's own."""
-    from medical_tasks.benchmarks.catalog import BENCHMARKS
-
-    owned = {name: place for benchmark in BENCHMARKS for name, place in benchmark.verbs.items()}
-    return importlib.import_module(owned.get(verb, f"medical_tasks.cli.{verb.replace('-', '_')}"))
-
-
-def read_words(verb: str, words: Sequence[str]) -> argparse.Namespace:
-    """Reads what follows a verb; ends the program with a message where it is wrong."""
-    module, form = verb_module(verb), argparse.RawDescriptionHelpFormatter
-    parser = _Parser(f"medical-tasks {verb}", description=module.__doc__, formatter_class=form)
-    parser.words = words
-    parser.first = _declared(module).get("first", ())
-    declare(parser, module, words)
-    if getattr(module, "TAKES_COMMAND", False) and "--" in words:
-        words = words[: words.index("--")]  # what follows it is another verb's
-    # Names, values and options in any order: `calc NAME --convention C key=value`.
-    return parser.parse_intermixed_args(words)
-
-
-def _run_verb(verb: str, words: Sequence[str]) -> int:
-    module = verb_module(verb)
-    if getattr(module, "PASSES_ARGUMENTS_ON", False):
-        return int(module.run_with(words))
-    arguments = read_words(verb, words)
-    with reading_tables(choice_of(arguments)):
-        return _run_module(module, arguments)
-
-
-def choice_of(arguments: argparse.Namespace, *, python: bool = False) -> TableChoice:
-    """What was said about tables to a verb that may read some."""
-    said = {name: value for name, value in vars(arguments).items() if name in _OF_TABLES}
-    return TableChoice(**said, python=python)
-
-
-def _run_module(module: ModuleType, arguments: argparse.Namespace) -> int:
-    if not arguments.json:
-        return int(module.run(arguments))
+def _run_verb(verb: Verb, words: Sequence[str]) -> int:
+    run = load(verb.run)
+    if verb.options is None:
+        return int(run(words))
+    typed = read(verb, words)
+    if not typed.json:
+        return _run_with(run, typed)
     from medical_tasks.runs.folder import is_main_process
 
     failed: MedicalTasksError | None = None
     with as_json() as said:
         try:
-            code = int(module.run(arguments))
+            code = _run_with(run, typed)
         except MedicalTasksError as error:
             failed = error
             said.facts |= {"error": str(error), "exit_code": error.exit_code}
@@ -354,3 +306,9 @@ def _run_module(module: ModuleType, arguments: argparse.Namespace) -> int:
     if failed is not None:
         raise failed
     return code
+
+
+def _run_with(run: Callable[[Options], int], typed: Read) -> int:
+    options = typed.options()
+    with reading_tables(table_choice_of(options)):
+        return int(run(options))

@@ -17,12 +17,13 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from medical_tasks.benchmarks.catalog import SUITE, dataset_spec, parse_task_names, tasks
+from medical_tasks.catalog import SUITE, dataset_spec, parse_task_names, tasks
+from medical_tasks.cli.parser import declare
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
+from medical_tasks.options import WithAttestation, parameters
 from medical_tasks.spec import TaskSpec
 
-PASSES_ARGUMENTS_ON = True
 CUSTOM_TASKS = "medical_tasks.lighteval_tasks"
 _BACKENDS_WITH_TASKS = (
     "accelerate",
@@ -120,23 +121,22 @@ def _names_tasks(word: str, *, behind: int) -> bool:
 def _offered(name: str) -> list[TaskSpec]:
     """The tasks of a name that lighteval can ask."""
     found = parse_task_names(name)
-    fitting = [task for task in found if not task.protocol and not task.baseline]
-    if not fitting and found[0].baseline:
-        raise UsageError(
-            f"{name}: no model is asked for this task. Use `medical-tasks run --tasks {found[0].name}`."
-        )
+    fitting = [task for task in found if not task.outside_lighteval]
     if not fitting:
         # inspect's logs hold texts, so it refuses credentialed data.
         closed = dataset_spec(found[0].dataset).access == "credentialed"
-        inspect = "" if closed else f", or `inspect eval medical_tasks/{found[0].name}`"
+        others = (
+            ""
+            if closed or found[0].baseline
+            else f", or `inspect eval medical_tasks/{found[0].name}`"
+        )
         raise UsageError(
-            f"{name}: lighteval asks one question an item, and this task goes on after the first answer. Use "
-            f"`medical-tasks run --tasks {found[0].name}`{inspect}."
+            f"{name}: {found[0].outside_lighteval}. Use `medical-tasks run --tasks {found[0].name}`{others}."
         )
     return fitting
 
 
-def run_with(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Runs lighteval's command line; its exit code."""
     from medical_tasks.harness.lighteval_launcher import (
         asked_data,
@@ -163,9 +163,13 @@ def run_with(words: Sequence[str]) -> int:
 def _attestation(words: Sequence[str]) -> tuple[policy.Attestation, list[str]]:
     """Takes the guard's two options out of the words."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    policy.add_guard_arguments(parser)
+    declare(parser, parameters(WithAttestation))
     try:
         known, rest = parser.parse_known_args(list(words))
     except argparse.ArgumentError as error:
         raise UsageError(f"{error}. See: medical-tasks lighteval --help") from error
-    return policy.attestation_from(known), rest
+    hosts = tuple(known.allow_remote or ())
+    attested = WithAttestation(
+        allow_remote=hosts, attest_zero_retention=known.attest_zero_retention
+    )
+    return policy.attestation_from(attested), rest

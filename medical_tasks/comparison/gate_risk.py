@@ -1,4 +1,4 @@
-"""How often a gate's GO would be wrong: for runs as large as this one that stand exactly on the limit.
+"""How often a gate's GO would be wrong, for runs of this size that stand exactly on the limit.
 
 A run on the limit should pass as often as a fair rule allows, 2.5 % of the time. For shares of
 independent items this is computed exactly, over all numbers of right answers. For everything else
@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from medical_tasks.comparison.statistics import Columns
 from medical_tasks.scoring.averages import average_of
+from medical_tasks.scoring.bootstrap import linear
 from medical_tasks.scoring.estimates import Comparison, Estimate, Floats, cluster_codes
 from medical_tasks.scoring.intervals import binomial_tail, wilson_interval
 from medical_tasks.scoring.means import average_interval
@@ -118,7 +119,8 @@ class Population:
     Attributes:
         metric: what is measured.
         shares: of each ratio in it.
-        table: the sums of clusters, of shape (columns, clusters); of a pair the first run's come first.
+        table: the sums of clusters, of shape (columns, clusters); of a pair the first run's come
+            first.
         chances: the probability of each cluster.
         distance: what each adds to the distance of the value from the true one.
     """
@@ -198,8 +200,8 @@ class Population:
 
     def meets(self, drawn: Floats, limit: Limit) -> bool:
         """Whether the interval of a run, or of a pair's difference, meets a limit."""
-        found = self.compared(drawn) if self.of_pairs else self.estimated(drawn)
-        return limit.met(found.ci_low, found.ci_high)
+        result = self.compared(drawn) if self.of_pairs else self.estimated(drawn)
+        return limit.met(result.ci_low, result.ci_high)
 
     def risk(self, limit: Limit, draws: int, clusters: int | None = None) -> Risk:
         """How often runs of so many clusters, by default as many as there are, meet the limit."""
@@ -211,18 +213,18 @@ class Population:
 
 def stands_alone(columns: Columns) -> bool:
     """Whether no two items with a value share a cluster."""
-    known = np.isfinite(np.stack(columns.second)).all(axis=0)
-    return bool(_cluster_table(columns.second, columns.clusters).shape[1] == known.sum())
+    counted = np.isfinite(np.stack(columns.second)).all(axis=0)
+    return bool(_cluster_table(columns.second, columns.clusters).shape[1] == counted.sum())
 
 
 def _cluster_table(columns: Any, clusters: Any) -> Floats:
     """Sums by cluster of the items that have all columns; shape (columns, clusters)."""
     stacked = np.stack(columns)
-    known = np.isfinite(stacked).all(axis=0)
+    counted = np.isfinite(stacked).all(axis=0)
     if clusters is None:
-        return np.asarray(stacked[:, known])
-    codes = np.unique(cluster_codes(clusters, len(known))[known], return_inverse=True)[1]
-    return np.stack([np.bincount(codes, weights=column) for column in stacked[:, known]])
+        return np.asarray(stacked[:, counted])
+    codes = np.unique(cluster_codes(clusters, len(counted))[counted], return_inverse=True)[1]
+    return np.stack([np.bincount(codes, weights=column) for column in stacked[:, counted]])
 
 
 def _added(shares: Sequence[float], table: Floats, target: float) -> Floats:
@@ -231,14 +233,12 @@ def _added(shares: Sequence[float], table: Floats, target: float) -> Floats:
     Of one ratio that is `numerator - target * denominator`, but for a factor; of several it is so
     to first order.
     """
-    distance = np.zeros(table.shape[1])
-    for place, share in enumerate(shares):
-        above, below = table[2 * place], table[2 * place + 1]
-        if not below.any():
-            return np.full(table.shape[1], np.nan)
-        ratio = above.sum() / below.sum()
-        distance += share * (above - ratio * below) / below.mean()
-    return distance + (_value(shares, table) - target) * _weights(shares, table)
+    clusters = table.shape[1]
+    if not table[1::2].any(axis=1).all():
+        return np.full(clusters, np.nan)
+    value = _value(shares, table)
+    added = linear(shares, list(table), np.ones(clusters, dtype=np.bool_))
+    return added - value + (value - target) * _weights(shares, table)
 
 
 def _value(shares: Sequence[float], table: Floats) -> float:

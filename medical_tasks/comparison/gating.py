@@ -10,23 +10,24 @@ for runs of this size that stand exactly on the limit (`gate_risk`); above 5.5 %
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from medical_tasks.benchmarks.catalog import tasks
-from medical_tasks.comparison.comparing import (
+from medical_tasks.catalog import tasks
+from medical_tasks.comparison.compared import (
     NONE,
     Compared,
     Selection,
-    compare_tasks,
     read_compared,
     rows_by_task,
     shared_rows,
 )
+from medical_tasks.comparison.comparing import compare_tasks
 from medical_tasks.comparison.gate_risk import (
     FEWEST_SIMULATED,
     MOST,
@@ -44,14 +45,23 @@ from medical_tasks.runs.calibrating import SUFFIX, raw_name
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import FEWEST, NOT_COMPUTABLE, number
 from medical_tasks.runs.recipes import differing, mapping, one_line
-from medical_tasks.runs.results import groups_of
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    TaskEntry,
+    groups_of,
+)
 from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.spec import MetricSpec
 
 GO, NO_GO, INCONCLUSIVE = "GO", "NO-GO", "INCONCLUSIVE"
+_HEADER: Final = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
 _TAIL: Final = 0.025
 _ROUNDED: Final = 1e-6
 _BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
+_CHANGED: Final = (
+    "the value or its interval is not what items.parquet says: score the answers again"
+)
 _WITHOUT_LIMIT: Final = "unscored items could change it without limit"
 
 
@@ -124,13 +134,15 @@ def gate(policy: Policy, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
     for rule in policy.rules:
         for run in runs:
             _check_apart(rule, run, baselines.get(rule.against))
-    found = [
+    findings = [
         finding
         for run in runs
         for rule in policy.rules
-        for finding in _findings(rule, policy.scopes[rule.task], run, baselines.get(rule.against))
+        for finding in _Held(
+            rule, policy.scopes[rule.task], run, baselines.get(rule.against)
+        ).findings()
     ]
-    decided = [finding.decided(len(found)) for finding in found]
+    decided = [finding.decided(len(findings)) for finding in findings]
     verdicts = {finding.verdict for finding in decided}
     return next(each for each in (NO_GO, INCONCLUSIVE, GO) if each in verdicts), decided
 
@@ -147,253 +159,253 @@ def _check_apart(rule: Rule, run: Compared, baseline: Compared | None) -> None:
         )
 
 
-def _findings(
-    rule: Rule, scope: Scope, run: Compared, baseline: Compared | None
-) -> Iterator[Finding]:
-    empty = Finding(
-        run=run.label,
-        rule=rule.said,
-        group="",
-        value=None,
-        low=None,
-        high=None,
-        limit=rule.limit,
-        at_most=rule.kind.endswith("at_most"),
-        task=rule.task,
-    )
-    entry = run.results["tasks"].get(rule.task)
-    if entry is None:
-        yield replace(empty, reason="the run has no such task")
-        return
-    empty = replace(empty, paper=tuple(paper_lines(entry)))
-    if reason := scope.mismatch(entry) or _unlike(scope, entry, baseline):
-        yield replace(empty, reason=reason)
-    elif rule.kind == "coverage_at_least":
-        counts = mapping(entry.get("coverage"))
-        share = counts.get("scored", 0) / max(1, counts.get("asked", 0))
-        judge = mapping(entry["recipe"].get("judge"))
-        reason = _BY_WORDS if judge and not judge.get("comparable", True) else ""
-        yield replace(empty, value=share, low=share, high=share, reason=reason)
-    elif rule.kind == "judge_kappa_at_least":
-        yield _judge(rule, entry, empty)
-    elif baseline is not None:
-        yield from _worse(rule, run, baseline, empty)
-    else:
-        groups = (
-            {"": mapping(entry.get("metrics"))}
-            if rule.by == NONE
-            else mapping(entry.get("breakdown")).get(rule.by, {})
+@dataclass(frozen=True)
+class _Held:
+    """A rule held against a run; for a margin beside the baseline that it names."""
+
+    rule: Rule
+    scope: Scope
+    run: Compared
+    baseline: Compared | None
+
+    def findings(self) -> Iterator[Finding]:
+        """What the run says of the rule, of each group where the rule names a breakdown."""
+        rule, baseline = self.rule, self.baseline
+        finding = Finding(
+            run=self.run.label,
+            rule=rule.said,
+            group="",
+            value=None,
+            low=None,
+            high=None,
+            limit=rule.limit,
+            at_most=rule.kind.endswith("at_most"),
+            task=rule.task,
         )
+        entry = self.run.results["tasks"].get(rule.task)
+        if entry is None:
+            yield replace(finding, reason="the run has no such task")
+            return
+        finding = replace(finding, paper=tuple(paper_lines(entry)))
+        if reason := self.scope.mismatch(entry) or self._unlike(entry):
+            yield replace(finding, reason=reason)
+        elif rule.kind == "coverage_at_least":
+            yield _coverage(entry, finding)
+        elif rule.kind == "judge_kappa_at_least":
+            yield _judge(rule, entry, finding)
+        elif baseline is not None:
+            yield from self._worse(baseline, finding)
+        else:
+            groups = self._groups(self.run)
+            for group, metrics in groups.items():
+                of_group = replace(finding, group=group)
+                yield self._with_risk(_measured(rule, metrics.get(rule.metric), of_group, entry))
+            if not groups:
+                yield replace(finding, reason=f"the run has no groups by {rule.by}")
+
+    def _groups(self, run: Compared) -> Mapping[str, Json]:
+        """The figures of each group, or of all items by "" where the rule names no breakdown."""
+        entry = run.results["tasks"][self.rule.task]
+        if self.rule.by == NONE:
+            return {"": mapping(entry.get("metrics"))}
+        return mapping(mapping(entry.get("breakdown")).get(self.rule.by))
+
+    def _unlike(self, entry: Json) -> str:
+        """Why the run that a margin is held against measures something else; "" if it does not."""
+        if self.baseline is None:
+            return ""
+        label, other = self.baseline.label, self.baseline.results["tasks"].get(self.scope.task)
+        if other is None:
+            return f"{label} has no such task"
+        mismatch = self.scope.mismatch(other, baseline=True)
+        if mismatch:
+            return f"{label}: {mismatch}"
+        return self.scope.unlike(entry, other, tasks()[self.scope.task])
+
+    def _worse(self, baseline: Compared, finding: Finding) -> Iterator[Finding]:
+        """How much worse the run is than the baseline, item by item."""
+        rule, name = self.rule, self.rule.metric
+        declared = {metric.name for metric in tasks()[rule.task].metrics}
+        wanted = Selection(tasks=[rule.task], metrics=[raw_name(name, declared)], by=rule.by)
+        comparison = compare_tasks(baseline, self.run, tasks(), selection=wanted)[rule.task]
+        if comparison["refused"]:
+            yield replace(finding, reason="; ".join(comparison["refused"]))
+            return
+        groups = {"": comparison["metrics"]}
+        if rule.by != NONE:
+            groups = comparison["breakdown"].get(rule.by, {})
         for group, metrics in groups.items():
-            whole = replace(empty, group=group)
-            found = _measured(rule, metrics.get(rule.metric), whole, entry)
-            yield _with_risk(rule, run, None, found)
-        if not groups:
-            yield replace(empty, reason=f"the run has no groups by {rule.by}")
+            of_group = replace(finding, group=group)
+            if name not in metrics and name.endswith(SUFFIX):
+                warnings = (text for text in comparison["warnings"] if text.startswith(name))
+                reason = next(warnings, "the runs do not both report it")
+                yield replace(of_group, reason=reason)
+            else:
+                yield self._difference(baseline, mapping(metrics.get(name)), of_group)
+
+    def _difference(self, baseline: Compared, difference: Json, finding: Finding) -> Finding:
+        """The finding of a difference, with what unscored items of both runs could change of it."""
+        numbers = (difference.get("difference"), difference.get("ci_low"))
+        if None in numbers or difference["n_clusters"] < FEWEST:
+            return replace(finding, reason="too few to tell")
+        if not difference.get("comparable", True):
+            return replace(finding, reason=_BY_WORDS)
+        less, more = self._open_ends(self.run, finding.group)
+        baseline_less, baseline_more = self._open_ends(baseline, finding.group)
+        if math.inf in (less, more, baseline_less, baseline_more):
+            return replace(finding, reason=_WITHOUT_LIMIT)
+        higher = difference["higher_is_better"]
+        return self._with_risk(
+            replace(
+                finding,
+                value=difference["difference"],
+                low=difference["ci_low"] - less - baseline_more,
+                high=difference["ci_high"] + more + baseline_less,
+                unit=difference.get("unit", ""),
+                limit=-self.rule.limit if higher else self.rule.limit,
+                at_most=not higher,
+            )
+        )
+
+    def _open_ends(self, run: Compared, group: str) -> tuple[float, float]:
+        """How far below and above its value a run's unscored items could bring it."""
+        figure = mapping(mapping(self._groups(run).get(group)).get(self.rule.metric))
+        low, value, high = (figure.get(name) for name in ("bound_low", "value", "bound_high"))
+        if low is None or value is None or high is None:
+            return math.inf, math.inf
+        return max(0.0, value - low), max(0.0, high - value)
+
+    def _with_risk(self, finding: Finding) -> Finding:
+        """A finding with how often a run of this size on the limit would get GO, where known.
+
+        Corrected scores have an error of their labels too, and a sample that of the draw; the width
+        of an interval has no true value. Of groups, which may be many, it is worked out where one
+        passes.
+        """
+        rule, baseline = self.rule, self.baseline
+        metric = _metric(rule)
+        if finding.reason or metric is None:
+            return finding
+        columns = self._columns(metric, finding.group)
+        sampled = "subset" in self.run.results["tasks"][rule.task]["recipe"]
+        items = len(columns.second[0])
+        independent = len(set(columns.clusters or range(items)))
+        limit = Limit(finding.limit, at_most=finding.at_most)
+        meets = limit.met(*sorted((finding.low or 0.0, finding.high or 0.0)))
+        if baseline is None and not sampled and _contradicted(columns, finding):
+            return replace(finding, reason=_CHANGED)
+        if independent < FEWEST:
+            return replace(finding, reason=f"too few to tell: {independent} that are independent")
+        risk = None
+        if not sampled and (meets or rule.by == NONE):
+            risk = (risk_of_value if baseline is None else risk_of_difference)(columns, limit)
+        if meets and _is_rough(risk, items):
+            few = f"too few to tell: {items} items, {FEWEST_SIMULATED} are needed"
+            return replace(finding, reason=few)
+        return replace(finding, risk=risk)
+
+    def _columns(self, metric: MetricSpec, group: str) -> Columns:
+        """The columns of a metric in the items of a group, beside those they are held against."""
+        rule, task = self.rule, tasks()[self.rule.task]
+        own = rows_by_task(self.run).get(rule.task, {})
+        other = own
+        if self.baseline is not None:
+            other = rows_by_task(self.baseline).get(rule.task, {})
+        pairs = list(zip(*shared_rows(other, own), strict=True))
+        if rule.by != NONE:
+            groups, column = self._groups(self.run), f"group_{rule.by}"
+            pairs = [pair for pair in pairs if group in groups_of(str(pair[1].get(column)), groups)]
+        first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        clusters = [row.get("cluster") for row in second] if task.cluster is not None else None
+        metrics = {each.name: each for each in task.metrics}
+        return columns_of(metric, metrics, first, second, clusters)
 
 
-def _unlike(scope: Scope, entry: Mapping[str, Any], baseline: Compared | None) -> str:
-    """Why the run that a margin is held against measures something else; "" where it does not."""
-    if baseline is None:
-        return ""
-    other = baseline.results["tasks"].get(scope.task)
-    if other is None:
-        return f"{baseline.label} has no such task"
-    mismatch = scope.mismatch(other, baseline=True)
-    if mismatch:
-        return f"{baseline.label}: {mismatch}"
-    return scope.unlike(entry, other, tasks()[scope.task])
+def _metric(rule: Rule) -> MetricSpec | None:
+    """The metric whose value a rule limits: none where it limits a width, or a corrected metric."""
+    metrics = {metric.name: metric for metric in tasks()[rule.task].metrics}
+    return metrics.get(rule.metric) if rule.kind != "width_at_most" else None
 
 
-def _with_risk(rule: Rule, run: Compared, baseline: Compared | None, found: Finding) -> Finding:
-    """A finding with how often a run of this size on the limit would get GO, where that is known.
-
-    Corrected scores have an error of their labels too, and a sample that of the draw; the width of
-    an interval has no true value. Of groups, which may be many, it is worked out where one passes.
-    """
-    task = tasks()[rule.task]
-    metric = next((each for each in task.metrics if each.name == rule.metric), None)
-    if found.reason or metric is None or rule.kind == "width_at_most":
-        return found
-    columns = _columns(rule, metric, run, baseline, found.group)
-    sampled = "subset" in run.results["tasks"][rule.task]["recipe"]
-    if baseline is None and not sampled and _contradicted(columns, found):
-        said = "the value or its interval is not what items.parquet says: score the answers again"
-        return replace(found, reason=said)
-    independent = len(columns.second[0])
-    if columns.clusters is not None:
-        independent = len(set(columns.clusters))
-    if independent < FEWEST:
-        return replace(found, reason=f"too few to tell: {independent} that are independent")
-    limit = Limit(found.limit, at_most=found.at_most)
-    meets = limit.met(*sorted((found.low or 0.0, found.high or 0.0)))
-    risk = None
-    if not sampled and (meets or rule.by == NONE):
-        estimate = risk_of_value if baseline is None else risk_of_difference
-        risk = estimate(columns, limit)
-    exact = risk is not None and risk.exact
-    if meets and not exact and len(columns.second[0]) < FEWEST_SIMULATED:
-        few = f"too few to tell: {len(columns.second[0])} items, {FEWEST_SIMULATED} are needed"
-        return replace(found, reason=few)
-    return replace(found, risk=risk)
+def _is_rough(risk: Risk | None, items: int) -> bool:
+    """Whether a risk is simulated from too few items, or not known of them."""
+    return items < FEWEST_SIMULATED and not (risk is not None and risk.exact)
 
 
-def _contradicted(columns: Columns, found: Finding) -> bool:
+def _contradicted(columns: Columns, finding: Finding) -> bool:
     """Whether a value is not that of its items, or lies outside its interval: it was changed.
 
     Only where every item is decided, since a value estimates what is missing.
     """
-    if found.value is None or found.low is None or found.high is None:
+    if finding.value is None or finding.low is None or finding.high is None:
         return False
-    if not found.low - _ROUNDED <= found.value <= found.high + _ROUNDED:
+    if not finding.low - _ROUNDED <= finding.value <= finding.high + _ROUNDED:
         return True
     sums = np.stack(columns.second).sum(axis=1)
     if len(sums) != 2 or not np.isfinite(sums).all() or not sums[1]:
         return False
-    return not math.isclose(sums[0] / sums[1], found.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED)
+    return not math.isclose(sums[0] / sums[1], finding.value, rel_tol=_ROUNDED, abs_tol=_ROUNDED)
 
 
-def _columns(
-    rule: Rule, metric: MetricSpec, run: Compared, baseline: Compared | None, group: str
-) -> Columns:
-    """The columns of a metric in the items of a group: the run's, beside those it is held against."""
-    task = tasks()[rule.task]
-    own = rows_by_task(run).get(rule.task, {})
-    other = own if baseline is None else rows_by_task(baseline).get(rule.task, {})
-    first, second = shared_rows(other, own)
-    if rule.by != NONE:
-        known = run.results["tasks"][rule.task]["breakdown"].get(rule.by, {})
-        kept = [
-            place
-            for place, row in enumerate(second)
-            if group in groups_of(str(row.get(f"group_{rule.by}")), known)
-        ]
-        first, second = [first[place] for place in kept], [second[place] for place in kept]
-    clusters = [row.get("cluster") for row in second] if task.cluster is not None else None
-    return columns_of(metric, {each.name: each for each in task.metrics}, first, second, clusters)
+def _coverage(entry: TaskEntry, finding: Finding) -> Finding:
+    """The share of items that are scored, which has no interval."""
+    counts, judge = mapping(entry.get("coverage")), mapping(entry["recipe"].get("judge"))
+    share = counts.get("scored", 0) / max(1, counts.get("asked", 0))
+    reason = _BY_WORDS if judge and not judge.get("comparable", True) else ""
+    return replace(finding, value=share, low=share, high=share, reason=reason)
 
 
-def _measured(
-    rule: Rule, metric: Mapping[str, Any] | None, empty: Finding, entry: Mapping[str, Any]
-) -> Finding:
-    if metric is None:
+def _measured(rule: Rule, figure: Json | None, finding: Finding, entry: TaskEntry) -> Finding:
+    """The finding of a figure, with what unscored items could change of it."""
+    if figure is None:
         why = rule.metric.endswith("_official") and mapping(entry.get("paper")).get("official")
-        return replace(empty, reason=str(why or "the run does not report it"))
-    if metric["value"] is None or metric["ci_low"] is None:
-        return replace(empty, reason=one_line(str(metric.get("reason") or "no figure")))
-    metric = {
-        **metric,
-        **metric.get("sample", {}),
-    }  # a score on all items of a set is certain, and of no others
-    value, low, high = metric["value"], metric["ci_low"], metric["ci_high"]
-    shown = replace(empty, value=value, low=low, high=high, unit=metric.get("unit", ""))
-    if not metric.get("comparable", True):
-        return replace(shown, reason=_BY_WORDS)
-    if metric["n"] < FEWEST:
-        return replace(shown, reason=f"too few to tell: {metric['n']} items")
-    if metric.get("bound_low") is None or metric.get("bound_high") is None:
-        return replace(shown, reason=_WITHOUT_LIMIT)
-    low -= max(0.0, value - metric["bound_low"])
-    high += max(0.0, metric["bound_high"] - value)
+        return replace(finding, reason=str(why or "the run does not report it"))
+    if figure["value"] is None or figure["ci_low"] is None:
+        return replace(finding, reason=one_line(str(figure.get("reason") or "no figure")))
+    # A score on all items of a set is certain, and of no others.
+    figure = {**figure, **figure.get("sample", {})}
+    value, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
+    measured = replace(finding, value=value, low=low, high=high, unit=figure.get("unit", ""))
+    if not figure.get("comparable", True):
+        return replace(measured, reason=_BY_WORDS)
+    if figure["n"] < FEWEST:
+        return replace(measured, reason=f"too few to tell: {figure['n']} items")
+    if figure.get("bound_low") is None or figure.get("bound_high") is None:
+        return replace(measured, reason=_WITHOUT_LIMIT)
+    low -= max(0.0, value - figure["bound_low"])
+    high += max(0.0, figure["bound_high"] - value)
     if rule.kind == "width_at_most":
-        return replace(shown, value=high - low, low=high - low, high=high - low)
-    return replace(shown, low=low, high=high)
+        return replace(measured, value=high - low, low=high - low, high=high - low)
+    return replace(measured, low=low, high=high)
 
 
-def _worse(rule: Rule, run: Compared, baseline: Compared, empty: Finding) -> Iterator[Finding]:
-    declared = {metric.name for metric in tasks()[rule.task].metrics}
-    wanted = Selection(tasks=[rule.task], metrics=[raw_name(rule.metric, declared)], by=rule.by)
-    made = compare_tasks(baseline, run, tasks(), selection=wanted)[rule.task]
-    if made["refused"]:
-        yield replace(empty, reason="; ".join(made["refused"]))
-        return
-    for group, metrics in (
-        {"": made["metrics"]} if rule.by == NONE else made["breakdown"].get(rule.by, {})
-    ).items():
-        each = mapping(metrics.get(rule.metric))
-        (less, more), (baseline_less, baseline_more) = (
-            _open_ends(rule, one, group) for one in (run, baseline)
-        )
-        if not each and rule.metric.endswith(SUFFIX):
-            left_out = (said for said in made["warnings"] if said.startswith(rule.metric))
-            reason = next(left_out, "the runs do not both report it")
-        elif (
-            each.get("difference") is None or each["ci_low"] is None or each["n_clusters"] < FEWEST
-        ):
-            reason = "too few to tell"
-        elif not each.get("comparable", True):
-            reason = _BY_WORDS
-        elif math.inf in (less, more, baseline_less, baseline_more):
-            reason = _WITHOUT_LIMIT
-        else:
-            sign = 1.0 if each["higher_is_better"] else -1.0
-            low, high = (
-                each["ci_low"] - less - baseline_more,
-                each["ci_high"] + more + baseline_less,
-            )
-            found = replace(
-                empty, value=each["difference"], low=low, high=high, unit=each.get("unit", "")
-            )
-            found = replace(found, group=group, limit=-sign * rule.limit, at_most=sign < 0)
-            yield _with_risk(rule, run, baseline, found)
-            continue
-        yield replace(empty, group=group, reason=reason)
-
-
-def _open_ends(rule: Rule, run: Compared, group: str) -> tuple[float, float]:
-    """How far below and above its value a run's unscored items could bring it."""
-    entry = run.results["tasks"][rule.task]
-    metrics = (
-        entry["metrics"]
-        if rule.by == NONE
-        else mapping(mapping(mapping(entry.get("breakdown")).get(rule.by)).get(group))
-    )
-    ends: list[Any] = [
-        mapping(metrics.get(rule.metric)).get(name) for name in ("bound_low", "value", "bound_high")
-    ]
-    return (
-        (math.inf, math.inf)
-        if None in ends
-        else (max(0.0, ends[1] - ends[0]), max(0.0, ends[2] - ends[1]))
-    )
-
-
-def _judge(rule: Rule, entry: Mapping[str, Any], empty: Finding) -> Finding:
+def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
+    """The judge's kappa by a check, which must be of this judge, asked in this way."""
     _, _, check = read_check(rule.check)
-    kappa, asked, general = (
-        summary_of(check)["kappa"],
-        mapping(entry["recipe"].get("judge")),
-        check["set"] in GENERAL,
-    )
-    keys = ("votes",) if general else ("votes", "mode", "prompts")
-    checked = {
-        "name": check["judge"]["name"],
-        **check["judge"]["identity"],
-        **{key: check[key] for key in keys},
-    }
+    general = check["set"] in GENERAL
     if not general and check["set"] != check_set_of(tasks()[rule.task]):
-        return replace(empty, reason=f"the check is on {check['set']}, pairs of another task")
-    if (own := {key: asked.get(key) for key in checked}) != checked:
+        return replace(finding, reason=f"the check is on {check['set']}, pairs of another task")
+    keys = ("votes",) if general else ("votes", "mode", "prompts")
+    checked = {"name": check["judge"]["name"], **check["judge"]["identity"]}
+    checked |= {key: check[key] for key in keys}
+    judge = mapping(entry["recipe"].get("judge"))
+    own = {key: judge.get(key) for key in checked}
+    if own != checked:
         other = f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
-        return replace(empty, reason=other)
+        return replace(finding, reason=other)
+    kappa = summary_of(check)["kappa"]
     return replace(
-        empty, value=kappa["value"], low=kappa["ci_low"], high=kappa["ci_high"], unit="score"
+        finding, value=kappa["value"], low=kappa["ci_low"], high=kappa["ci_high"], unit="score"
     )
 
 
-def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, dict[str, Any]]:
+def shown(verdict: str, findings: Sequence[Finding], policy: Policy) -> tuple[str, JsonDict]:
     """The findings as text, and for programs."""
-    several = len({finding.run for finding in findings}) > 1
-    header = ("run", "rule", "group", "verdict", "value", "95 % interval", "wrong GO", "why")
     rows = [_row(each) for each in findings]
-    columns = [place for place, name in enumerate(header) if name != "run" or several]
-    lines = align(
-        [header[place] for place in columns], [[row[place] for place in columns] for row in rows]
-    )
-    counts = ", ".join(
-        f"{sum(each.verdict == name for each in findings)} {name}"
-        for name in (GO, NO_GO, INCONCLUSIVE)
-    )
+    first = 0 if len({finding.run for finding in findings}) > 1 else 1
+    lines = align(_HEADER[first:], [row[first:] for row in rows])
+    numbers = Counter(finding.verdict for finding in findings)
+    counts = ", ".join(f"{numbers[name]} {name}" for name in (GO, NO_GO, INCONCLUSIVE))
     notes = [f"This policy decides about {scope.said}." for scope in policy.scopes.values()]
     if any(each.risk is not None for each in findings):
         notes.append(
@@ -429,6 +441,6 @@ def _row(each: Finding) -> tuple[str, ...]:
     )
 
 
-def _scope_told(scope: Scope) -> dict[str, Any]:
+def _scope_told(scope: Scope) -> JsonDict:
     """A scope as JSON values."""
     return {**asdict(scope), "accept": sorted(scope.accept)}

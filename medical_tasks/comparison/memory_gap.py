@@ -1,9 +1,11 @@
-"""How much better a model answers published questions than fresh ones of the same kind: `compare --memory-gap`.
+"""`compare --memory-gap`: how much better published questions are answered than fresh ones.
 
-Items pair by a group that the benchmark names (MedCalc-Bench: the calculator). The gap is the mean over the groups of both runs of
-the difference of their means, published minus fresh; every group weighs the same, however many items it has. Its interval is
-Student's t over the groups, whose spread has the sampling error of both runs in it; the covariance of groups that are asked about
-one note (the cluster) is added. Where all groups differ alike, what `bootstrap` says of data without variation holds.
+Items pair by a group that the benchmark names (MedCalc-Bench: the calculator). The gap is the mean
+over the groups of both runs of the difference of their means, published minus fresh; every group
+weighs the same, however many items it has. Its interval is Student's t over the groups, whose
+spread has the sampling error of both runs in it; the covariance of groups that are asked about one
+note (the cluster) is added. Where all groups differ alike, what `bootstrap` says of data without
+variation holds.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from medical_tasks.comparison.comparing import Compared, Selection, rows_by_task
+from medical_tasks.comparison.compared import Compared, Selection, rows_by_task
 from medical_tasks.comparison.statistics import is_counted, item_value
 from medical_tasks.comparison.tables import Section
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.numbers import FEWEST, percent
 from medical_tasks.runs.recipes import deciding_generation, differing, mapping, short
+from medical_tasks.runs.results import Json, JsonDict, Row
 from medical_tasks.scoring.intervals import student_quantile
 from medical_tasks.scoring.means import ROUNDING, unseen_share
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -31,8 +34,8 @@ WIDEST: Final = 0.05
 _TAIL: Final = 0.025
 _SAME: Final = ("model", "prompts", "protocol", "generation", "scoring", "judge", "metrics")
 _NOTE: Final = (
-    "Fresh questions may also be easier or harder to read than published ones: hold the gap against that of a model that "
-    "cannot have read the published ones."
+    "Fresh questions may also be easier or harder to read than published ones: hold the gap "
+    "against that of a model that cannot have read the published ones."
 )
 
 
@@ -45,17 +48,20 @@ class Sample:
     clusters: Sequence[str]
 
 
-def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
-    """The gap of two samples of values in 0 to 1 with its 95 % interval, over the groups of both, one or more."""
+def gap_of(published: Sample, fresh: Sample) -> JsonDict:
+    """The gap of two samples of values in 0 to 1 with its 95 % interval.
+
+    It is over the groups of both, one or more.
+    """
     shared = sorted({*published.groups} & {*fresh.groups})
     k, fewest = len(shared), math.inf
     means, counts = [], []
     within = covariance = 0.0
     for sample in (published, fresh):
-        kept = [place for place, group in enumerate(sample.groups) if group in shared]
-        codes = np.array([shared.index(sample.groups[place]) for place in kept], dtype=np.intp)
-        values = np.array([sample.values[place] for place in kept], dtype=np.float64)
-        clusters = [sample.clusters[place] for place in kept]
+        kept = [index for index, group in enumerate(sample.groups) if group in shared]
+        codes = np.array([shared.index(sample.groups[index]) for index in kept], dtype=np.intp)
+        values = np.array([sample.values[index] for index in kept], dtype=np.float64)
+        clusters = [sample.clusters[index] for index in kept]
         n = np.bincount(codes, minlength=k)
         mean = np.bincount(codes, weights=values, minlength=k) / n
         parts = (values - mean[codes]) / (k * n[codes])
@@ -66,11 +72,11 @@ def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
         )
         of_note: dict[str, float] = defaultdict(float)
         of_both: dict[tuple[str, int], float] = defaultdict(float)
-        for cluster, code, part in zip(clusters, codes.tolist(), parts.tolist(), strict=True):
-            of_note[cluster] += part
-            of_both[cluster, code] += part
-        covariance += math.fsum(part**2 for part in of_note.values()) - math.fsum(
-            part**2 for part in of_both.values()
+        for cluster, code, deviation in zip(clusters, codes.tolist(), parts.tolist(), strict=True):
+            of_note[cluster] += deviation
+            of_both[cluster, code] += deviation
+        covariance += math.fsum(deviation**2 for deviation in of_note.values()) - math.fsum(
+            deviation**2 for deviation in of_both.values()
         )
         fewest = min(fewest, len(of_note))
         means.append(mean)
@@ -105,9 +111,12 @@ def gap_of(published: Sample, fresh: Sample) -> dict[str, Any]:
 
 def memory_gap(
     published: Compared, fresh: Compared, tasks: Mapping[str, TaskSpec], *, selection: Selection
-) -> dict[str, Any]:
-    """The gap of each task of both runs, by metric; a `UsageError` where a task cannot be compared so."""
-    found: dict[str, Any] = {}
+) -> JsonDict:
+    """The gap of each task of both runs, by metric.
+
+    A `UsageError` where a task cannot be compared so.
+    """
+    gaps: JsonDict = {}
     rows = rows_by_task(published), rows_by_task(fresh)
     names = [
         name
@@ -117,7 +126,8 @@ def memory_gap(
     for name in selection.tasks or names:
         if name not in names:
             raise UsageError(
-                f"--task {name}: only one of the runs has it. Tasks of both: {', '.join(names) or 'none'}."
+                f"--task {name}: only one of the runs has it. Tasks of both: "
+                f"{', '.join(names) or 'none'}."
             )
         task = tasks[name]
         recipes = [mapping(run.results["tasks"][name].get("recipe")) for run in (published, fresh)]
@@ -128,18 +138,18 @@ def memory_gap(
         wanted = [metric for metric in task.metrics if metric.name in selection.metrics] or [
             task.metrics[0]
         ]
-        found[name] = {
+        gaps[name] = {
             metric.name: _entry(task, metric, recipes, [side[name] for side in rows])
             for metric in wanted
         }
-    if not found:
+    if not gaps:
         raise UsageError(
             f"no task in common: {published.label} and {fresh.label}. Give two runs of one task."
         )
-    return found
+    return gaps
 
 
-def _refused(task: TaskSpec, recipes: Sequence[Mapping[str, Any]]) -> str:
+def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
     """Why two runs cannot be compared so, as a sentence; empty when they can."""
     benchmark, configs = (
         task.benchmark,
@@ -162,68 +172,76 @@ def _refused(task: TaskSpec, recipes: Sequence[Mapping[str, Any]]) -> str:
             deciding_generation(each) if key == "generation" else each.get(key) for each in recipes
         ]
         if parts[0] != parts[1] and not (key == "model" and files):
-            told = (
+            difference = (
                 differing(*map(mapping, parts)) if all(parts) else " and ".join(map(short, parts))
             )
-            return f"their {key} differs ({told}). Run one model in one way on both."
+            return f"their {key} differs ({difference}). Run one model in one way on both."
     return ""
 
 
 def _entry(
     task: TaskSpec,
     metric: MetricSpec,
-    recipes: Sequence[Mapping[str, Any]],
-    sides: Sequence[Mapping[str, Mapping[str, Any]]],
-) -> dict[str, Any]:
+    recipes: Sequence[Json],
+    sides: Sequence[Mapping[str, Row]],
+) -> JsonDict:
     if metric.kind not in ("proportion", "mean") or metric.limits != (0.0, 1.0):
         raise UsageError(
-            f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and its like."
+            f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and "
+            "its like."
         )
-    group = f"group_{task.benchmark.gap_group}"
-    samples, notes = [], []
-    for run, side in zip(("published", "fresh"), sides, strict=True):
-        rows = [row for row in side.values() if is_counted(metric, row) and row.get(group)]
-        if len(rows) < len(side):
-            notes.append(f"{len(side) - len(rows)} {run} items without a value are left out")
-        samples.append(
-            Sample(
-                values=[item_value(metric, row) for row in rows],
-                groups=[row[group] for row in rows],
-                clusters=[str(row.get("cluster") or row["id"]) for row in rows],
-            )
-        )
-    if not {*samples[0].groups} & {*samples[1].groups}:
+    group = task.benchmark.gap_group
+    notes: list[str] = []
+    published, fresh = (
+        _sample(metric, group, name, side, notes)
+        for name, side in zip(("published", "fresh"), sides, strict=True)
+    )
+    if {*published.groups}.isdisjoint(fresh.groups):
         raise UsageError(
-            f"{task.name}: no {task.benchmark.gap_group} is in both runs. Take fresh rows of the same ones."
+            f"{task.name}: no {group} is in both runs. Take fresh rows of the same ones."
         )
-    made = gap_of(*samples)
-    groups = made["groups"]
-    if left := len({*samples[0].groups} ^ {*samples[1].groups}):
-        notes.append(f"{left} {task.benchmark.gap_group}s are in one run only and are left out")
+    gap = gap_of(published, fresh)
+    groups = gap["groups"]
+    if left := len({*published.groups} ^ {*fresh.groups}):
+        notes.append(f"{left} {group}s are in one run only and are left out")
     if str(mapping(recipes[0].get("model")).get("name")).startswith("responses/"):
         notes.append(
             "the answers are files: only you know that they are of one model, asked in one way"
         )
-    half = max(made["gap"] - made["ci_low"], made["ci_high"] - made["gap"])
+    half = max(gap["gap"] - gap["ci_low"], gap["ci_high"] - gap["gap"])
+    sums = {
+        name: math.fsum(each[name] for each in groups.values())
+        for name in ("published", "fresh", "n_published", "n_fresh")
+    }
     entry = {
-        "published": math.fsum(each["published"] for each in groups.values()) / len(groups),
-        "fresh": math.fsum(each["fresh"] for each in groups.values()) / len(groups),
-        **{key: made[key] for key in ("gap", "ci_low", "ci_high")},
+        "published": sums["published"] / len(groups),
+        "fresh": sums["fresh"] / len(groups),
+        **{key: gap[key] for key in ("gap", "ci_low", "ci_high")},
         "n_groups": len(groups),
-        "n_published": sum(each["n_published"] for each in groups.values()),
-        "n_fresh": sum(each["n_fresh"] for each in groups.values()),
+        "n_published": int(sums["n_published"]),
+        "n_fresh": int(sums["n_fresh"]),
         "enough": len(groups) >= FEWEST and half <= WIDEST,
-        "needed": made["needed"],
+        "needed": gap["needed"],
     }
-    return {
-        **entry,
-        "verdict": _verdict(entry, task.benchmark.gap_group),
-        "notes": notes,
-        "groups": groups,
-    }
+    return {**entry, "verdict": _verdict(entry, group), "notes": notes, "groups": groups}
 
 
-def _verdict(entry: Mapping[str, Any], group: str) -> str:
+def _sample(
+    metric: MetricSpec, group: str, name: str, rows: Mapping[str, Row], notes: list[str]
+) -> Sample:
+    """The items of a run that have a value and a group."""
+    column = f"group_{group}"
+    kept = [row for row in rows.values() if is_counted(metric, row) and row.get(column)]
+    if len(kept) < len(rows):
+        notes.append(f"{len(rows) - len(kept)} {name} items without a value are left out")
+    return Sample(
+        values=[item_value(metric, row) for row in kept],
+        groups=[row[column] for row in kept],
+        clusters=[str(row.get("cluster") or row["id"]) for row in kept],
+    )
+
+
+def _verdict(entry: Json, group: str) -> str:
     if entry["n_groups"] < FEWEST:
         return (
             f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
@@ -241,10 +259,10 @@ def _verdict(entry: Mapping[str, Any], group: str) -> str:
     return f"too small to tell: at least {entry['needed']:,} items a side are needed for ±{100 * WIDEST:g} points"
 
 
-def gap_sections(found: Mapping[str, Any]) -> list[Section]:
+def gap_sections(gaps: Json) -> list[Section]:
     """The table of `memory_gap`, in percent and points."""
     rows, notes = [], []
-    for task, metrics in found.items():
+    for task, metrics in gaps.items():
         for metric, entry in metrics.items():
             span = f"{percent(entry['ci_low'])} to {percent(entry['ci_high'])}"
             shown = (f"{percent(entry[name])} %" for name in ("published", "fresh"))
@@ -260,7 +278,9 @@ def gap_sections(found: Mapping[str, Any]) -> list[Section]:
                     *sizes,
                 )
             )
-            notes += [f"{task}, {metric}: {said}." for said in (entry["verdict"], *entry["notes"])]
+            notes += [
+                f"{task}, {metric}: {sentence}." for sentence in (entry["verdict"], *entry["notes"])
+            ]
     header = (
         "task",
         "metric",

@@ -26,7 +26,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from medical_tasks.comparison.comparing import Compared, rows_by_task, shared_rows
+from medical_tasks.comparison.compared import Compared, rows_by_task, shared_rows
 from medical_tasks.comparison.gate_risk import (
     FEWEST_SIMULATED,
     MOST,
@@ -39,6 +39,7 @@ from medical_tasks.comparison.statistics import Columns, columns_of
 from medical_tasks.data.task_data import TaskData, asked_part, draw
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.numbers import FEWEST
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.scoring.estimates import Floats
 from medical_tasks.scoring.finite import strata_of, whole_set_estimate
 from medical_tasks.scoring.intervals import (
@@ -132,7 +133,7 @@ class Needed:
 
 
 def needed_as_assumed(goal: Goal, whole: int) -> Needed:
-    """The number of items, each right or wrong by itself, that a goal needs, and what `whole` give."""
+    """The number of items that a goal needs, each right or wrong by itself, and what `whole` give."""
     truth, apart = goal.truth, goal.apart
     if goal.kind == "half_width" and truth is not None:
         clusters = fewest(lambda n: wilson_half_width(n, truth) <= goal.value, teeth=1)
@@ -165,9 +166,9 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
     Raises:
         UsageError: nothing varies on the runs' items, or no runs like these have the true value.
     """
-    known = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
+    counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
     if columns.metric.kind == "proportion" and stands_alone(columns) and goal.kind != "margin":
-        first, second = columns.first[0][known], columns.second[0][known]
+        first, second = columns.first[0][counted], columns.second[0][counted]
         apart = float(np.mean(first != second))
         truth = float(second.mean()) if goal.truth is None else goal.truth
         if goal.kind == "difference" and apart < goal.value:
@@ -175,7 +176,7 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
                 f"the two runs differ on {apart:.1%} of the items, so that a difference of "
                 f"{goal.value:.1%} is not one of such models. Give --agreement in place of --run."
             )
-        return needed_as_assumed(replace(goal, truth=truth, apart=apart), int(known.sum()))
+        return needed_as_assumed(replace(goal, truth=truth, apart=apart), int(counted.sum()))
     if goal.kind == "half_width":
         return _narrow(goal, columns)
     population = _population(goal, columns)
@@ -185,7 +186,7 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
             f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {wanted:g}: it lies "
             "beyond what they show, or all show the same. Give other runs, or assume something."
         )
-    return _simulated(goal, population, population.table.shape[1], items=int(known.sum()))
+    return _simulated(goal, population, population.table.shape[1], items=int(counted.sum()))
 
 
 def runs_columns(
@@ -197,9 +198,10 @@ def runs_columns(
         UsageError: a run is not of all items, asked each item several times, or lacks the metric.
     """
     for run in runs:
-        entry = run.results["tasks"].get(task.name, {"metrics": {}, "recipe": {}})
-        told, recipe = entry["metrics"].get(metric.name, {}), entry["recipe"]
-        lacking = told.get("ci_low") is None or told.get("ci_high") is None
+        entry = mapping(run.results["tasks"].get(task.name))
+        figure = mapping(mapping(entry.get("metrics")).get(metric.name))
+        recipe = mapping(entry.get("recipe"))
+        lacking = figure.get("ci_low") is None or figure.get("ci_high") is None
         if lacking or any(asked_part(recipe).values()) or "repeats" in recipe:
             raise UsageError(
                 f"{run.label}: is no run of all items of {task.name}, each asked once, with an "
@@ -238,24 +240,24 @@ def planted_columns(metric: MetricSpec, items: Sequence[Item], share: float) -> 
 
 
 def sample_needed(task: TaskSpec, data: TaskData, columns: Columns, half_width: float) -> int:
-    """How many of a set's items `run --subset` must draw to know the score on all of them so well."""
-    place = {item.id: number for number, item in enumerate(data.items)}
+    """How many items `run --subset` must draw to know the score on all of a set so well."""
+    positions = {item.id: number for number, item in enumerate(data.items)}
     alone = columns if task.drawn_whole else replace(columns, clusters=None)
 
     def width(size: int, seed: int) -> float:
-        made = draw(task, data, (size, seed))
-        part = alone.part(np.array([place[item.id] for item in made.items]))
-        strata, units = strata_of(task, made.items, made.subset or {})
-        found = whole_set_estimate(
-            part.second,
-            part.shares,
+        sample = draw(task, data, (size, seed))
+        drawn = alone.part(np.array([positions[item.id] for item in sample.items]))
+        strata, units = strata_of(task, sample.items, sample.subset or {})
+        estimate = whole_set_estimate(
+            drawn.second,
+            drawn.shares,
             strata,
             units,
-            clusters=part.clusters,
+            clusters=drawn.clusters,
             limits=columns.metric.limits,
             proportion=columns.metric.kind == "proportion",
         )
-        return (found.ci_high - found.ci_low) / 2.0
+        return (estimate.ci_high - estimate.ci_low) / 2.0
 
     sizes = range(min(2, len(data.items)), len(data.items))
     return sizes.start + bisect_left(
@@ -301,13 +303,13 @@ def fewest(enough: Callable[[int], bool], *, teeth: int) -> int:
         if high > MOST_ITEMS:
             raise UsageError(_TOO_MANY)
         high *= 2
-    found = bisect_left(range(high), True, lo=max(1, high // 2), key=enough)
-    number = found
-    while number < found + 5 * max(teeth, 2):
+    first = bisect_left(range(high), True, lo=max(1, high // 2), key=enough)
+    number = first
+    while number < first + 5 * max(teeth, 2):
         if not enough(number):
-            found = number + 1
+            first = number + 1
         number += 1
-    return found
+    return first
 
 
 @lru_cache(maxsize=100_000)
@@ -355,13 +357,13 @@ def _narrow(goal: Goal, columns: Columns) -> Needed:
     @lru_cache
     def width(clusters: int) -> float:
         generator = np.random.default_rng(_SEED)
-        found = [
+        estimates = [
             population.estimated(population.drawn(clusters, generator)) for _ in range(_WIDTHS)
         ]
         return (
             fmean(
                 math.inf if math.isnan(each.ci_high - each.ci_low) else each.ci_high - each.ci_low
-                for each in found
+                for each in estimates
             )
             / 2.0
         )
@@ -389,7 +391,7 @@ def _planted(apart: float) -> Population:
 
 
 def _simulated(goal: Goal, population: Population, whole: int, *, items: int) -> Needed:
-    """The number of clusters, of which `whole` have so many items, by draws at sizes ever closer to it."""
+    """The number of clusters, by draws at sizes ever closer to it; `whole` have so many items."""
     generator = np.random.default_rng(_SEED)
 
     def chance(clusters: int, draws: int) -> float:
@@ -430,7 +432,7 @@ def _by_signs(goal: Goal, population: Population) -> bool:
 
 
 def _size_at(slope: float) -> int:
-    """The number of clusters with the chance that is wanted, and the error of the draws above it."""
+    """The number of clusters with the chance that is wanted, and the draws' error above it."""
     wanted = normal_quantile(POWER + _ERROR)
     size = ((normal_quantile(1.0 - ALPHA / 2.0) + wanted) / slope) ** 2
     if size > MOST_ITEMS:
@@ -439,13 +441,16 @@ def _size_at(slope: float) -> int:
 
 
 def _slope(tried: Mapping[int, Sequence[float]]) -> float:
-    """The slope b of the chances, normal_cdf(b sqrt(n) - z), by what was found; those near 1/2 tell most."""
+    """The slope b of the chances, normal_cdf(b sqrt(n) - z), by what was found.
+
+    Those near 1/2 tell most.
+    """
     z = normal_quantile(1.0 - ALPHA / 2.0)
-    found = [(math.sqrt(size), share) for size, shares in tried.items() for share in shares]
+    points = [(math.sqrt(size), share) for size, shares in tried.items() for share in shares]
 
     def excess(slope: float) -> float:
         return math.fsum(
-            share * (1.0 - share) * (normal_cdf(slope * root - z) - share) for root, share in found
+            share * (1.0 - share) * (normal_cdf(slope * root - z) - share) for root, share in points
         )
 
     low, high = 0.0, 8.0

@@ -40,14 +40,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
-from medical_tasks.comparison.comparing import NONE
+from medical_tasks.catalog import dataset_spec, tasks
+from medical_tasks.comparison.compared import NONE
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError, did_you_mean
-from medical_tasks.io.files import packaged, read_text, readable
-from medical_tasks.runs import recipes
+from medical_tasks.io.files import read_text, readable
 from medical_tasks.runs.calibrating import SUFFIX
-from medical_tasks.runs.recipes import mapping, one_line
+from medical_tasks.runs.recipes import DIFFERENCES, mapping, one_line, recipe_differences
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 __all__ = ["Policy", "Rule", "Scope", "read_policy"]
@@ -101,7 +101,7 @@ class Scope:
         parts = [f"configuration {self.config}", f"split {self.split}", prompts, f"{least} items"]
         return f"{self.task}: {', '.join(parts)}"
 
-    def mismatch(self, entry: Mapping[str, Any], *, baseline: bool = False) -> str:
+    def mismatch(self, entry: Json, *, baseline: bool = False) -> str:
         """Why a task's results are not what the policy decides about; "" where they are.
 
         Args:
@@ -115,16 +115,16 @@ class Scope:
         if name.startswith("baseline/") and not baseline:
             return f"{one_line(name)} is a baseline and no model"
         if config != self.config:
-            said = "invented demonstration data" if config == "demo" else f"configuration {config}"
-            return f"{said}, while the policy is about {self.config} ([tasks.{self.task}] config)"
+            what = "invented demonstration data" if config == "demo" else f"configuration {config}"
+            return f"{what}, while the policy is about {self.config} ([tasks.{self.task}] config)"
         if split != self.split:
             return f"split {split}, while the policy is about {self.split}"
         if "shard" in recipe:
             return "a part of a run: merge the parts"
         if recipe.get("max_samples") is not None:
             return (
-                f"a quick look at {entry.get('n_items', 0):,} items (--max-samples), which stand for no "
-                "others: run all items, or a random sample (--subset)"
+                f"a quick look at {entry.get('n_items', 0):,} items (--max-samples), which stand "
+                "for no others: run all items, or a random sample (--subset)"
             )
         prompts = mapping(recipe.get("prompts")).get("set") or "unknown"
         if self.prompts not in ("", prompts):
@@ -134,9 +134,9 @@ class Scope:
             return f"{items:,} items, while the policy needs {self.least_items:,}"
         return ""
 
-    def unlike(self, run: Mapping[str, Any], other: Mapping[str, Any], task: TaskSpec) -> str:
+    def unlike(self, run: Json, other: Json, task: TaskSpec) -> str:
         """What makes a run's results another test than those it is held against; "" if nothing."""
-        differences = recipes.recipe_differences(
+        differences = recipe_differences(
             self.task, other["recipe"], run["recipe"], metrics=task.metrics
         )
         kept = [each for each in differences.warned if each.kind not in _ALWAYS_ALIKE | self.accept]
@@ -199,131 +199,131 @@ def read_policy(path: Path) -> Policy:
             f"them, and nothing else. {_EXAMPLE}"
         )
     rules = [
-        _rule(entry, f"{path}: rule {place}", path.parent)
-        for place, entry in enumerate(entries, start=1)
+        _rule(entry, f"{path}: rule {number}", path.parent)
+        for number, entry in enumerate(entries, start=1)
     ]
-    given = content.get("tasks", {})
-    if not isinstance(given, dict):
-        raise UsageError(f"{path}: tasks must be tables such as [tasks.medcalc], got {given!r}.")
+    tables = content.get("tasks", {})
+    if not isinstance(tables, dict):
+        raise UsageError(f"{path}: tasks must be tables such as [tasks.medcalc], got {tables!r}.")
     held = dict.fromkeys(rule.task for rule in rules)
-    if unused := sorted(given.keys() - held):
+    if unused := sorted(tables.keys() - held):
         raise UsageError(
             f"{path}: no rule is about [tasks.{unused[0]}].{did_you_mean(unused[0], held)}"
         )
-    scopes = {name: _scope(name, given.get(name, {}), f"{path}: [tasks.{name}]") for name in held}
+    scopes = {name: _scope(name, tables.get(name, {}), f"{path}: [tasks.{name}]") for name in held}
     return Policy(rules, scopes)
 
 
-def _scope(name: str, given: Any, place: str) -> Scope:
+def _scope(name: str, table: Any, where: str) -> Scope:
     """Reads a [tasks.NAME] table; what it leaves out is fixed by the task."""
     task = tasks()[name]
     dataset = dataset_spec(task.dataset)
     words = {"config": str, "split": str, "prompts": str, "least_items": int, "accept": list}
-    if not isinstance(given, dict):
-        raise UsageError(f"{place}: must be a table, got {given!r}.")
-    for word, value in given.items():
+    if not isinstance(table, dict):
+        raise UsageError(f"{where}: must be a table, got {table!r}.")
+    for word, value in table.items():
         if word not in words:
-            raise UsageError(f"{place}: takes no {word}.{did_you_mean(word, words)}")
+            raise UsageError(f"{where}: takes no {word}.{did_you_mean(word, words)}")
         if not isinstance(value, words[word]) or isinstance(value, bool):
-            raise UsageError(f"{place}: {word} is of another type, got {value!r}.")
-    config, prompts = given.get("config", dataset.default_config), given.get("prompts", "")
+            raise UsageError(f"{where}: {word} is of another type, got {value!r}.")
+    config, prompts = table.get("config", dataset.default_config), table.get("prompts", "")
     if config not in dataset.configs:
         raise UsageError(
-            f"{place}: {dataset.name} has the configurations {', '.join(dataset.configs)}, "
+            f"{where}: {dataset.name} has the configurations {', '.join(dataset.configs)}, "
             f"got {config!r}."
         )
     if prompts not in ("", *PROMPTS):
-        raise UsageError(f"{place}: prompts must be one of {', '.join(PROMPTS)}, got {prompts!r}.")
-    least = given.get("least_items")
+        raise UsageError(f"{where}: prompts must be one of {', '.join(PROMPTS)}, got {prompts!r}.")
+    least = table.get("least_items")
     if least is not None and least < 1:
-        raise UsageError(f"{place}: least_items must be at least 1, got {least}.")
-    known = packaged(recipes.__file__, "differences.json").keys()
-    accept = given.get("accept", [])
-    if unknown := [each for each in accept if each not in known]:
+        raise UsageError(f"{where}: least_items must be at least 1, got {least}.")
+    kinds = DIFFERENCES.keys()
+    accept = table.get("accept", [])
+    if unknown := [each for each in accept if each not in kinds]:
         raise UsageError(
-            f"{place}: accept takes kinds of differences such as prompts, generation, judge; "
-            f"got {unknown[0]!r}.{did_you_mean(str(unknown[0]), known)}"
+            f"{where}: accept takes kinds of differences such as prompts, generation, judge; "
+            f"got {unknown[0]!r}.{did_you_mean(str(unknown[0]), kinds)}"
         )
     return Scope(
         task=name,
         config=config,
-        split=given.get("split", task.split),
+        split=table.get("split", task.split),
         prompts=prompts,
         least_items=least,
         accept=frozenset(accept),
     )
 
 
-def _rule(entry: Any, place: str, folder: Path) -> Rule:
+def _rule(entry: Any, where: str, folder: Path) -> Rule:
     """Reads one rule; paths in it are seen from the policy's folder."""
-    kind, words = _kind(entry, place)
+    kind, words = _kind(entry, where)
     limit = entry[kind]
     if isinstance(limit, bool) or not isinstance(limit, int | float):
-        raise UsageError(f"{place}: {kind} must be a number, got {limit!r}.")
+        raise UsageError(f"{where}: {kind} must be a number, got {limit!r}.")
     texts = {name: entry[name] for name in words - {kind} if name in entry}
     if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), ""):
-        raise UsageError(f"{place}: {wrong} must be a text, got {texts[wrong]!r}.")
-    known = tasks()
-    task = known.get(texts["task"])
+        raise UsageError(f"{where}: {wrong} must be a text, got {texts[wrong]!r}.")
+    registered = tasks()
+    task = registered.get(texts["task"])
     if task is None:
         raise UsageError(
-            f"{place}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], known)}"
+            f"{where}: there is no task {texts['task']!r}.{did_you_mean(texts['task'], registered)}"
         )
-    metric = _metric(task, texts["metric"], place) if "metric" in texts else None
-    _check_limit(kind, float(limit), metric, place)
+    metric = _metric(task, texts["metric"], where) if "metric" in texts else None
+    _check_limit(kind, float(limit), metric, where)
     if "by" in texts:
-        _check_breakdown(task, texts["metric"], texts["by"], place)
-    paths: dict[str, Any] = {
+        _check_breakdown(task, texts["metric"], texts["by"], where)
+    paths: JsonDict = {
         name: folder / texts.pop(name) for name in ("against", "check") if name in texts
     }
     return Rule(kind=kind, limit=float(limit), **texts, **paths)
 
 
-def _kind(entry: Any, place: str) -> tuple[str, frozenset[str]]:
+def _kind(entry: Any, where: str) -> tuple[str, frozenset[str]]:
     """What a rule limits, and all words that it may have."""
     kinds = [kind for kind in KINDS if isinstance(entry, dict) and kind in entry]
     if len(kinds) != 1:
         raise UsageError(
-            f"{place}: needs exactly one of {', '.join(KINDS)}, "
+            f"{where}: needs exactly one of {', '.join(KINDS)}, "
             f"has {', '.join(kinds) or 'none'}. {_EXAMPLE}"
         )
     (kind,) = kinds
     words = frozenset({"task", kind, *KINDS[kind]})
     if unknown := sorted(entry.keys() - words):
         raise UsageError(
-            f"{place}: takes no {unknown[0]} with {kind}.{did_you_mean(unknown[0], words)}"
+            f"{where}: takes no {unknown[0]} with {kind}.{did_you_mean(unknown[0], words)}"
         )
     if missing := sorted(words - _OPTIONAL - entry.keys()):
-        raise UsageError(f"{place}: lacks {', '.join(missing)}. {_EXAMPLE}")
+        raise UsageError(f"{where}: lacks {', '.join(missing)}. {_EXAMPLE}")
     return kind, words
 
 
-def _metric(task: TaskSpec, name: str, place: str) -> MetricSpec:
+def _metric(task: TaskSpec, name: str, where: str) -> MetricSpec:
     """A metric of a task by its name, which may be that of the corrected one."""
     named = {metric.name: metric for metric in task.metrics if not metric.part}
     corrected = {
         each.name + SUFFIX: each for each in named.values() if each.verdict not in ("", "several")
     }
     if name not in named and name not in corrected:
-        known = did_you_mean(name, {**named, **corrected})
-        raise UsageError(f"{place}: {task.name} has no metric {name!r}.{known}")
+        hint = did_you_mean(name, {**named, **corrected})
+        raise UsageError(f"{where}: {task.name} has no metric {name!r}.{hint}")
     return named.get(name) or corrected[name]
 
 
-def _check_breakdown(task: TaskSpec, metric: str, by: str, place: str) -> None:
+def _check_breakdown(task: TaskSpec, metric: str, by: str, where: str) -> None:
     if by not in breakdown_names(task):
         raise UsageError(
-            f"{place}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, "
+            f"{where}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, "
             f"got {by!r}."
         )
     if all(metric != each.name for each in task.metrics):
         raise UsageError(
-            f"{place}: {metric} has no breakdowns. Leave out by, or name the metric without "
+            f"{where}: {metric} has no breakdowns. Leave out by, or name the metric without "
             f"{SUFFIX}."
         )
 
 
-def _check_limit(kind: str, limit: float, metric: MetricSpec | None, place: str) -> None:
+def _check_limit(kind: str, limit: float, metric: MetricSpec | None, where: str) -> None:
     """Refuses limits outside the scale, that no run could break, or that none could meet."""
     low, high = metric.limits if metric is not None else (0.0, 1.0)
     if kind in ("margin", "width_at_most"):
@@ -331,19 +331,19 @@ def _check_limit(kind: str, limit: float, metric: MetricSpec | None, place: str)
     high = min(high, _MOST)
     share = " (50 % is 0.5)" if high == 1.0 else ""
     if not (low <= limit <= high and math.isfinite(limit)):
-        raise UsageError(f"{place}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}.")
-    least = kind in ("at_least", "coverage_at_least", "judge_kappa_at_least")
-    by_chance = kind == "judge_kappa_at_least" and limit == low  # a judge can do worse
-    if limit == (low if least else high) and not by_chance:
+        raise UsageError(f"{where}: {kind} must be from {low:g} to {high:g}{share}, got {limit!r}.")
+    least = kind.endswith("at_least")
+    # A judge can do worse than by chance.
+    if limit == (low if least else high) and kind != "judge_kappa_at_least":
         raise UsageError(
-            f"{place}: no run could break {kind} = {limit:g}, as the scale is from {low:g} to "
+            f"{where}: no run could break {kind} = {limit:g}, as the scale is from {low:g} to "
             f"{high:g}{share}. Set the limit that a run must keep, or leave out the rule."
         )
     unreachable = {"at_least": high, "at_most": low, "width_at_most": low}
     if limit == unreachable.get(kind):
         certain = "is wider than that" if kind == "width_at_most" else "stops short of it"
         raise UsageError(
-            f"{place}: no run could meet {kind} = {limit:g}: the 95 % interval of even a perfect "
+            f"{where}: no run could meet {kind} = {limit:g}: the 95 % interval of even a perfect "
             f"run {certain}. Allow for it: 99 % is 0.99."
         )
     wrong_way = {"at_least": False, "at_most": True}.get(kind)
@@ -351,6 +351,6 @@ def _check_limit(kind: str, limit: float, metric: MetricSpec | None, place: str)
         other = "at_most" if least else "at_least"
         better = "higher" if metric.higher_is_better else "lower"
         raise UsageError(
-            f"{place}: {metric.name} is better when it is {better}, so that {kind} = {limit:g} "
+            f"{where}: {metric.name} is better when it is {better}, so that {kind} = {limit:g} "
             f"passes the worst runs. Was {other} meant?"
         )

@@ -1,15 +1,25 @@
-"""What a comparison shows: tables, notes and the items that changed, for the terminal or as Markdown."""
+"""What a comparison shows.
+
+Tables, notes and the items that changed, for the terminal or as Markdown.
+"""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from medical_tasks.comparison.comparing import Compared, Pair, letter, rows_by_task, shared_rows
-from medical_tasks.comparison.statistics import CHANGED, GROUP_RESAMPLES, item_value
+from medical_tasks.comparison.compared import Compared, Pair, letter, rows_by_task, shared_rows
+from medical_tasks.comparison.statistics import (
+    CHANGED,
+    GROUP_RESAMPLES,
+    ComparedTask,
+    Difference,
+    Differences,
+    item_value,
+)
 from medical_tasks.errors import listed
 from medical_tasks.io.table import align
 from medical_tasks.runs.comparability import paper_lines
@@ -22,11 +32,14 @@ from medical_tasks.runs.numbers import (
     valued,
 )
 from medical_tasks.runs.recipes import mapping, one_line
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.scoring.paired import ALPHA
 from medical_tasks.spec import MetricSpec, TaskSpec
 
-_LONGEST_NAME = 160
-_NONE: Final[Mapping[str, Any]] = {"metrics": {}, "breakdown": {}}
+_LONGEST_NAME: Final = 160
+_DIGITS: Final = re.compile(r"(\d+)")
+_NAMED: Final = 3
+_SPECIAL: Final = "\\`*_[]|~$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,46 +55,63 @@ class Section:
 def run_names(runs: Sequence[Compared]) -> list[str]:
     """Names each run by its letter, its folder and its model."""
     named = []
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         models = dict.fromkeys(
             str(mapping(mapping(entry.get("recipe")).get("model")).get("name", ""))
             for entry in run.results["tasks"].values()
         )
-        told = ", ".join(one_line(model, _LONGEST_NAME) for model in models if model)
+        called = ", ".join(one_line(model, _LONGEST_NAME) for model in models if model)
         named.append(
-            f"{letter(place)}: {one_line(run.label, _LONGEST_NAME)}"
-            + (f" ({told})" if told else "")
+            f"{letter(index)}: {one_line(run.label, _LONGEST_NAME)}"
+            + (f" ({called})" if called else "")
         )
     return named
 
 
 def sections(pairs: Sequence[Pair]) -> list[Section]:
-    """Makes the tables of a comparison: of all tasks, of each breakdown, and of the items that changed, where there are some."""
+    """Makes the tables of a comparison.
+
+    They are of all tasks, of each breakdown, and of the items that changed, where there are some.
+    """
     several = len(pairs) > 1
     names = list(dict.fromkeys(name for pair in pairs for name in pair.tasks))
+    compared = [
+        (name, [(pair, pair.tasks[name]) for pair in pairs if name in pair.tasks]) for name in names
+    ]
     headline = [
-        _row((name, metric_label(metric, entry)), entry, pair, several=several, adjusted=several)
-        for name in names
-        for metric in dict.fromkeys(
-            metric for pair in pairs for metric in pair.tasks.get(name, _NONE)["metrics"]
+        row
+        for name, of_pairs in compared
+        for row in _rows(
+            [(pair, task["metrics"]) for pair, task in of_pairs],
+            name,
+            several=several,
+            adjusted=several,
         )
-        for pair in pairs
-        if (entry := pair.tasks.get(name, _NONE)["metrics"].get(metric))
     ]
     header = _header(("task", "metric"), several=several, adjusted=several)
-    made = [Section(title="", header=header, rows=headline, notes=headline_notes(pairs))]
-    for name in names:
-        for by in dict.fromkeys(
-            by for pair in pairs for by in pair.tasks.get(name, _NONE)["breakdown"]
-        ):
-            made.append(_breakdown(pairs, name, by))
+    tables = [Section(title="", header=header, rows=headline, notes=headline_notes(pairs))]
+    for name, of_pairs in compared:
+        for by in dict.fromkeys(by for _, task in of_pairs for by in task["breakdown"]):
+            tables.append(_breakdown(of_pairs, name, by, several=several))
     for pair in pairs:
+        title = f", {pair.name}" * several
         for name, task in pair.tasks.items():
             for metric, entry in task["metrics"].items():
-                made += _flips(
-                    pair, f"{name}, {metric}" + (f", {pair.name}" if several else ""), entry
-                )
-    return made
+                tables += _flips(pair, f"{name}, {metric}{title}", entry)
+    return tables
+
+
+def _rows(
+    of_pairs: Sequence[tuple[Pair, Differences]], label: str, *, several: bool, adjusted: bool
+) -> list[tuple[str, ...]]:
+    """The rows of some metrics, each of all pairs that have it."""
+    metrics = dict.fromkeys(metric for _, differences in of_pairs for metric in differences)
+    return [
+        _row((label, metric_label(metric, entry)), entry, pair, several=several, adjusted=adjusted)
+        for metric in metrics
+        for pair, differences in of_pairs
+        if (entry := differences.get(metric))
+    ]
 
 
 def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[str, ...]:
@@ -95,15 +125,15 @@ def _header(first: tuple[str, str], *, several: bool, adjusted: bool) -> tuple[s
 
 
 def _row(
-    first: tuple[str, str], entry: Mapping[str, Any], pair: Pair, *, several: bool, adjusted: bool
+    first: tuple[str, str], entry: Difference, pair: Pair, *, several: bool, adjusted: bool
 ) -> tuple[str, ...]:
-    unit, flips, few, n = (
-        entry.get("unit", ""),
-        entry["flips"],
-        entry.get("too_few") and entry["ci_low"] is None,
-        entry["n_clusters"],
-    )
+    """A metric of a pair; one of too few items has no interval and no test."""
+    unit, flips, n = entry.get("unit", ""), entry["flips"], entry["n_clusters"]
+    few = entry.get("too_few") and entry["ci_low"] is None
     counted = f"{n}" if n == entry["n"] else f"{n} (of {entry['n']} items)"
+    changes = [NOT_COMPUTABLE] * 3
+    if flips is not None:
+        changes = [str(flips[name]) for name in ("improved", "worsened", "same")]
     return (
         *first,
         *((pair.name,) if several else ()),
@@ -115,55 +145,38 @@ def _row(
         _p_value(entry["p"]),
         *((_p_value(entry["p_holm"]),) if adjusted else ()),
         number(entry["minimum_detectable_difference"], unit),
-        *(
-            [NOT_COMPUTABLE] * 3
-            if flips is None
-            else [str(flips[name]) for name in ("improved", "worsened", "same")]
-        ),
+        *changes,
     )
 
 
-def _breakdown(pairs: Sequence[Pair], name: str, by: str) -> Section:
-    several = len(pairs) > 1
-    found = [(pair, pair.tasks.get(name, _NONE)["breakdown"].get(by, {})) for pair in pairs]
-    rows = [
-        _row(
-            (one_line(group, _LONGEST_NAME), metric_label(metric, entry)),
-            entry,
-            pair,
-            several=several,
-            adjusted=True,
-        )
-        for group in dict.fromkeys(group for _, groups in found for group in groups)
-        for metric in dict.fromkeys(
-            metric for _, groups in found for metric in groups.get(group, {})
-        )
-        for pair, groups in found
-        if (entry := groups.get(group, {}).get(metric))
-        and entry["n"]  # without any pair there is nothing to show
+def _breakdown(
+    of_pairs: Sequence[tuple[Pair, ComparedTask]], name: str, by: str, *, several: bool
+) -> Section:
+    """The table of a breakdown; without any pair of items there is nothing to show of a group."""
+    breakdowns = [(pair, task["breakdown"].get(by, {})) for pair, task in of_pairs]
+    rows: list[tuple[str, ...]] = []
+    for group in dict.fromkeys(group for _, groups in breakdowns for group in groups):
+        of_group = [
+            (pair, {metric: entry for metric, entry in groups.get(group, {}).items() if entry["n"]})
+            for pair, groups in breakdowns
+        ]
+        rows += _rows(of_group, one_line(group, _LONGEST_NAME), several=several, adjusted=True)
+    entries = [
+        entry for _, groups in breakdowns for each in groups.values() for entry in each.values()
     ]
-    tests = max(
-        (
-            entry["tests"]
-            for _, groups in found
-            for group in groups.values()
-            for entry in group.values()
-        ),
-        default=0,
-    )
     return Section(
         title=f"{name} by {by}",
         header=_header((by, "metric"), several=several, adjusted=True),
         rows=rows,
-        notes=breakdown_notes(tests),
+        notes=breakdown_notes(max((entry["tests"] for entry in entries), default=0)),
     )
 
 
-def _flips(pair: Pair, title: str, entry: Mapping[str, Any]) -> list[Section]:
-    made = []
+def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
+    tables = []
     a, b, unit = letter(pair.first), letter(pair.second), entry.get("unit", "")
     for direction in ("improved", "worsened") if "items" in entry else ():
-        items, total = entry["items"][direction], entry["flips"][direction]
+        items, total = entry["items"][direction], (entry["flips"] or {}).get(direction, 0)
         parsed = any("parsed_a" in item for item in items)
         rows = [
             (
@@ -181,12 +194,12 @@ def _flips(pair: Pair, title: str, entry: Mapping[str, Any]) -> list[Section]:
             if len(items) < total
             else f"{total} item{'' if total == 1 else 's'}"
         )
-        made.append(
+        tables.append(
             Section(
                 title=f"{title}: {change_said(entry, direction)}, {shown}", header=header, rows=rows
             )
         )
-    return made
+    return tables
 
 
 def signed(value: float | None, unit: str) -> str:
@@ -201,22 +214,19 @@ def _p_value(value: float | None) -> str:
     return "<1e-6" if value < 1e-6 else f"{value:.3g}"
 
 
-_SPECIAL = "\\`*_[]|~$"
-
-
 def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
     """Sets tables for a terminal, between the runs' names and `more` sentences."""
     lines = [*names, ""]
-    for part in parts:
-        if part.title:
-            lines += ["", part.title]
-        if part.rows:
+    for section in parts:
+        if section.title:
+            lines += ["", section.title]
+        if section.rows:
             lines += [
-                *([""] if part.title else []),
-                *align(part.header, part.rows),
-                *([""] if part.notes else []),
+                *([""] if section.title else []),
+                *align(section.header, section.rows),
+                *([""] if section.notes else []),
             ]
-        lines += part.notes
+        lines += section.notes
     if more and not parts[-1].notes:
         lines.append("")
     return "\n".join([*lines, *more])
@@ -225,18 +235,18 @@ def as_text(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] 
 def as_markdown(names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()) -> str:
     """Sets tables as Markdown, everything in them escaped."""
     lines = ["# Comparison", "", *(f"- {_escaped(name)}" for name in names), ""]
-    for part in parts:
-        if part.title:
-            lines += [f"## {_escaped(part.title)}", ""]
-        if part.rows:
+    for section in parts:
+        if section.title:
+            lines += [f"## {_escaped(section.title)}", ""]
+        if section.rows:
             lines += [
-                _markdown_row(part.header),
-                "|" + "---|" * len(part.header),
-                *map(_markdown_row, part.rows),
+                _markdown_row(section.header),
+                "|" + "---|" * len(section.header),
+                *map(_markdown_row, section.rows),
                 "",
             ]
-        lines += [f"- {_escaped(note)}" for note in part.notes]
-        lines += [""] if part.notes else []
+        lines += [f"- {_escaped(note)}" for note in section.notes]
+        lines += [""] if section.notes else []
     lines += [f"- {_escaped(note)}" for note in more]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -250,58 +260,54 @@ def _escaped(text: str) -> str:
     return "".join(f"\\{char}" if char in _SPECIAL else char for char in text)
 
 
-_NAMED: Final = 3
-
-
 def headline_notes(pairs: Sequence[Pair]) -> list[str]:
     """Explains the columns, then says what each task's comparison lacks."""
     several = len(pairs) > 1
     notes = [
-        "p: exact McNemar test for proportions (whole clusters where items share a note), paired bootstrap otherwise.",
+        "p: exact McNemar test for proportions (whole clusters where items share a note), paired "
+        "bootstrap otherwise.",
         "detectable: the smallest true difference that so many items find in 4 of 5 cases.",
         "better, worse, same: items on which the second run is so, by the metric's direction.",
     ]
     if several:
         notes.append(
-            f"p Holm: adjusted for the {len(pairs)} pairs of one task and metric. Read this one: of several tests some look "
-            "significant by chance."
+            f"p Holm: adjusted for the {len(pairs)} pairs of one task and metric. Read this one: "
+            "of several tests some look significant by chance."
         )
-    notes += [
-        f"{pair.name + ': ' if several else ''}{name}, {metric}: {_equivalence(made, entry.get('unit', ''))}"
-        for pair in pairs
-        for name, task in pair.tasks.items()
-        for metric, entry in task["metrics"].items()
-        if (made := entry.get("equivalence"))
-    ]
-    found = [
+    tasks = [
         (f"{pair.name}: {name}" if several else name, task)
         for pair in pairs
         for name, task in pair.tasks.items()
     ]
-    notes += [
-        f"note: {at}: {said}"
-        for at, task in found
-        for said in (*task["warnings"], *_few(task["metrics"]))
+    for label, task in tasks:
+        for metric, entry in task["metrics"].items():
+            if "equivalence" in entry:
+                tested = _equivalence(entry["equivalence"], entry.get("unit", ""))
+                notes.append(f"{label}, {metric}: {tested}")
+    for label, task in tasks:
+        warnings = (*task["warnings"], *_few(task["metrics"]))
+        notes += [f"note: {label}: {warning}" for warning in warnings]
+    notes += dict.fromkeys(line for pair in pairs for line in _papers(pair))
+    return notes + [
+        f"not compared: {label}: {reason}" for label, task in tasks for reason in task["refused"]
     ]
-    papers = dict.fromkeys(
-        f"{letter(place)}, {name}: {line}"
-        for pair in pairs
-        for name, task in pair.tasks.items()
-        for place, told in zip((pair.first, pair.second), task["paper"], strict=False)
-        for line in paper_lines({"paper": told})
+
+
+def _papers(pair: Pair) -> Iterator[str]:
+    """Says of both runs of a pair whether their figures may stand beside the paper's."""
+    for name, task in pair.tasks.items():
+        for run, paper in zip((pair.first, pair.second), task["paper"], strict=False):
+            for line in paper_lines({"paper": paper}):
+                yield f"{letter(run)}, {name}: {line}"
+
+
+def _equivalence(tested: Json, unit: str) -> str:
+    within, beyond = (
+        tested[name] is not None and tested[name] < ALPHA for name in ("p", "p_beyond")
     )
-    return [
-        *notes,
-        *papers,
-        *(f"not compared: {at}: {said}" for at, task in found for said in task["refused"]),
-    ]
-
-
-def _equivalence(made: Mapping[str, Any], unit: str) -> str:
-    within, beyond = (made[name] is not None and made[name] < ALPHA for name in ("p", "p_beyond"))
-    said = "equivalent" if within else "not equivalent" if beyond else "equivalence not shown"
-    margin = number(made["margin"], unit) + ("" if unit else " points")
-    return f"{said} within {margin} (p {_p_value(made['p'])}; of a difference beyond it {_p_value(made['p_beyond'])})."
+    verdict = "equivalent" if within else "not equivalent" if beyond else "equivalence not shown"
+    margin = number(tested["margin"], unit) + ("" if unit else " points")
+    return f"{verdict} within {margin} (p {_p_value(tested['p'])}; of a difference beyond it {_p_value(tested['p_beyond'])})."
 
 
 def breakdown_notes(tests: int) -> list[str]:
@@ -314,12 +320,12 @@ def breakdown_notes(tests: int) -> list[str]:
         return [f"{few} No group has enough: conclude nothing group by group."]
     return [
         f"{few} Intervals are of {GROUP_RESAMPLES:,} draws.",
-        f"p Holm: adjusted for the tests of one metric in this breakdown ({tests} at most). Read this one: of many groups some "
-        "look different by chance.",
+        f"p Holm: adjusted for the tests of one metric in this breakdown ({tests} at most). Read "
+        "this one: of many groups some look different by chance.",
     ]
 
 
-def change_said(entry: Mapping[str, Any], direction: str) -> str:
+def change_said(entry: Difference, direction: str) -> str:
     """Names a change (`improved` or `worsened`) of an item."""
     if entry["test"] != "McNemar":
         return f"{direction} most"
@@ -328,28 +334,26 @@ def change_said(entry: Mapping[str, Any], direction: str) -> str:
     return f"{before} -> {after} ({direction})"
 
 
-def _few(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    found: dict[str, list[str]] = {}
+def _few(metrics: Differences) -> list[str]:
+    notes: dict[str, list[str]] = {}
     for name, entry in metrics.items():
-        for said in entry["notes"]:
-            found.setdefault(said, []).append(name)
-    return [f"{listed(names, _NAMED)}: {said}" for said, names in found.items()]
-
-
-_DIGITS = re.compile(r"(\d+)")
+        for note in entry["notes"]:
+            notes.setdefault(note, []).append(name)
+    return [f"{listed(names, _NAMED)}: {note}" for note, names in notes.items()]
 
 
 def flipped_items(
     metric: MetricSpec,
-    first: Sequence[Mapping[str, Any]],
-    second: Sequence[Mapping[str, Any]],
+    first: Sequence[Json],
+    second: Sequence[Json],
     *,
     most: int,
     parsed: bool,
-) -> dict[str, list[dict[str, Any]]]:
-    """Lists the items on which a metric changed, as `improved` and `worsened`, at most `most` of either.
+) -> dict[str, list[JsonDict]]:
+    """Lists the items on which a metric changed, `improved` and `worsened`, at most `most` each.
 
-    Of proportions the first by id, of others the largest changes; `parsed`, for open data alone, adds the answers as read.
+    Of proportions the first by id, of others the largest changes; `parsed`, for open data alone,
+    adds the answers as read.
     """
     changed = []
     for a, b in zip(first, second, strict=True):
@@ -375,39 +379,40 @@ def add_flips(
     metrics: Collection[str] = (),
     parsed: Collection[str] = (),
 ) -> None:
-    """Adds the items that changed to a pair's entries; `parsed` names the tasks whose answers may be shown as they were read."""
-    sides = [rows_by_task(runs[place]) for place in (pair.first, pair.second)]
+    """Adds the items that changed to a pair's entries.
+
+    `parsed` names the tasks whose answers may be shown as they were read.
+    """
+    sides = [rows_by_task(runs[number]) for number in (pair.first, pair.second)]
     for name, entry in pair.tasks.items():
         if not entry["metrics"]:
             continue
         rows = shared_rows(sides[0].get(name, {}), sides[1].get(name, {}))
-        known = {metric.name: metric for metric in tasks[name].metrics}
+        specs = {metric.name: metric for metric in tasks[name].metrics}
         for metric in metrics or [next(iter(entry["metrics"]))]:
-            if metric in entry["metrics"] and known[metric].kind != "average":
-                found = flipped_items(known[metric], *rows, most=most, parsed=name in parsed)
-                entry["metrics"][metric]["items"] = found
+            if metric in entry["metrics"] and specs[metric].kind != "average":
+                changed = flipped_items(specs[metric], *rows, most=most, parsed=name in parsed)
+                entry["metrics"][metric]["items"] = changed
 
 
 def _by_number(text: str) -> list[tuple[int, int, str]]:
     return [
-        (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (1, 0, part)
-        for part in _DIGITS.split(text)
-        if part
+        (0, int(piece[:18]), piece) if piece.isascii() and piece.isdigit() else (1, 0, piece)
+        for piece in _DIGITS.split(text)
+        if piece
     ]
 
 
-def _told(
-    metric: MetricSpec, a: Mapping[str, Any], b: Mapping[str, Any], *, parsed: bool
-) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _told(metric: MetricSpec, a: Json, b: Json, *, parsed: bool) -> JsonDict:
+    change: JsonDict = {
         "id": str(a["id"]),
         "a": item_value(metric, a),
         "b": item_value(metric, b),
     }
     # A row that was redacted has a hash of its answer, and no answer.
     if parsed and "response_sha256" not in a and "response_sha256" not in b:
-        told |= {
+        change |= {
             f"parsed_{side}": one_line(str(row.get("parsed") or ""))
             for side, row in (("a", a), ("b", b))
         }
-    return told
+    return change

@@ -10,17 +10,20 @@ import os
 import re
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from medical_tasks._version import __version__
-from medical_tasks.data.building import write_error
+from medical_tasks.catalog import dataset_source, dataset_spec, tasks
+from medical_tasks.data.building import BuiltDataset, build_source, write_error
 from medical_tasks.data.dataset_source import DatasetSource, Pin, steps_to_get
 from medical_tasks.data.dataset_store import datasets_home, flush_to_disk
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.io.files import folder_lock
 from medical_tasks.io.progress import Progress
+from medical_tasks.options import Build
 
 if TYPE_CHECKING:
     import httpx
@@ -42,6 +45,48 @@ class _FetchError(Exception):
     def __init__(self, said: str, *, wait: int | None = None, final: bool = False) -> None:
         super().__init__(said)
         self.wait, self.final = wait, final
+
+
+def build(options: Build) -> BuiltDataset:
+    """Builds a dataset, in the configuration that is named or the dataset's own."""
+    config = options.config or dataset_spec(options.dataset).default_config
+    with doing(f"build {options.dataset}, configuration {config}"):
+        return build_dataset(
+            options.dataset,
+            source=options.source,
+            config=config,
+            out=options.out,
+            options={"seed": options.seed, "n": options.n, "level": options.level},
+            partial=options.partial,
+            fetch=options.fetch,
+        )
+
+
+def build_dataset(
+    name: str,
+    *,
+    source: Path | None,
+    config: str,
+    out: Path | None = None,
+    options: Mapping[str, int | None] | None = None,
+    partial: bool = False,
+    fetch: bool = False,
+) -> BuiltDataset:
+    """Builds or, with `fetch`, fetches and builds one configuration of a dataset; see `data.building.build_source`."""
+    if fetch and source is not None:
+        raise UsageError(
+            f"--fetch and --source {source}: the files come from one or the other. Leave one out."
+        )
+    definition = dataset_source(name)
+    return build_source(
+        definition,
+        place=_fetched(definition, config) if fetch else source,
+        config=config,
+        folder=out or datasets_home() / name,
+        options=options,
+        partial=partial,
+        tasks=tuple(tasks().values()),
+    )
 
 
 def fetch(source: DatasetSource, config: str) -> Path:
@@ -77,6 +122,9 @@ def fetch(source: DatasetSource, config: str) -> Path:
     except OSError as error:
         raise write_error(folder, error, work="file", other="MEDICAL_TASKS_DATA") from error
     return folder
+
+
+_fetched = fetch  # in `build_dataset` its name is that of an option
 
 
 def confirmed(source: DatasetSource, config: str) -> bool:

@@ -1,60 +1,49 @@
-"""Lets the `evaluate` metrics in `metrics/` take a dataset's own rows as references, by its official or its built columns."""
+"""Reads what a metric needs from rows of a dataset, by its official or its built columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TypeAlias
 
-Columns = Mapping[str, Sequence[str | tuple[Callable[..., Any], *tuple[str, ...]]]]
-"""What a metric needs, to the columns it can be had from beside one of its own name; what reads several, and these."""
+Row: TypeAlias = Mapping[str, object]
 
+Source: TypeAlias = str | tuple[Callable[..., object], *tuple[str, ...]]
+"""A column's name, or a function and the columns it takes: `(split_turns, "dialogue")`."""
 
-class DatasetRows:
-    """Mixed into an `evaluate.Metric`, before it: `evaluate` sees references in the form of its features alone."""
-
-    columns: ClassVar[Columns]
-
-    def add_batch(self, *, predictions: Any = None, references: Any = None, **inputs: Any) -> None:
-        """Adds predictions and rows; `compute` calls it too."""
-        if references is not None:
-            references = [
-                read_row(row, self.columns, f"references[{place}]")
-                for place, row in enumerate(references)
-            ]
-        super().add_batch(predictions=predictions, references=references, **inputs)  # type: ignore[misc]
-
-    def add(self, *, prediction: Any = None, reference: Any = None, **inputs: Any) -> None:
-        """Adds a prediction and its row."""
-        super().add(  # type: ignore[misc]
-            prediction=prediction,
-            reference=read_row(reference, self.columns, "reference"),
-            **inputs,
-        )
+Columns: TypeAlias = Mapping[str, Sequence[Source]]
+"""Where a metric can read each of its values, beside the column of the value's own name."""
 
 
-def read_row(row: Any, columns: Columns, where: str) -> Any:
-    """Reads what a metric needs from a row, whatever else is in it; what is no row is left to `evaluate`.
+def read_row(row: object, columns: Columns, where: str) -> object:
+    """Reads what a metric needs from a row; what is no row is left to `evaluate`.
 
-    A row with all of the metric's own names is read by these; else the dataset's columns go first, so that a column of
-    somebody's, such as a model's `answer` beside the official ones, is never taken for the gold.
+    A row with all of the metric's own names is read by these. Else the dataset's columns go first,
+    so that a column of somebody's, such as a model's `answer` beside the official ones, is never
+    taken for the gold.
+
+    Example:
+        >>> read_row({"Must_have": ["Rest."], "id": 3}, {"must_have": ("Must_have",)}, "row")
+        {"must_have": ["Rest."]}
     """
     if not isinstance(row, Mapping):
         return row
     if all(name in row for name in columns):
         return {name: row[name] for name in columns}
-    found = {}
-    for name, others in columns.items():
-        sources = [
-            source if isinstance(source, tuple) else (lambda value: value, source)
-            for source in (*others, name)
-        ]
-        known = next(
-            (source for source in sources if all(column in row for column in source[1:])), None
-        )
-        if known is None:
-            taken = " or ".join(" and ".join(source[1:]) for source in sources)
-            raise ValueError(
-                f"{where}: has no {name}. It is read from {taken}; got {', '.join(map(str, row))}"
-            )
-        found[name] = known[0](*(row[column] for column in known[1:]))
-    return found
+    return {name: _value(row, name, others, where) for name, others in columns.items()}
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+def _value(row: Row, name: str, others: Sequence[Source], where: str) -> object:
+    sources = [
+        source if isinstance(source, tuple) else (_as_it_is, source) for source in (*others, name)
+    ]
+    for read, *columns in sources:
+        if all(column in row for column in columns):
+            return read(*(row[column] for column in columns))
+    expected = " or ".join(" and ".join(columns) for _, *columns in sources)
+    raise ValueError(
+        f"{where}: has no {name}. It is read from {expected}; got {', '.join(map(str, row))}"
+    )

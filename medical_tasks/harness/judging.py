@@ -17,7 +17,7 @@ from medical_tasks.guard.private_store import private_folder
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.models.opener import parse_model_args
+from medical_tasks.options import read_settings
 from medical_tasks.runs.judging import (
     RECORDED,
     JudgeRequest,
@@ -27,7 +27,7 @@ from medical_tasks.runs.judging import (
     default_votes,
     opens_early,
 )
-from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from medical_tasks.spec import Answer, Item, ItemScore, MetricSpec, Scoring, TaskSpec
 
 JUDGE_VARIABLE = "MEDICAL_TASKS_JUDGE"
 ARGS_VARIABLE = "MEDICAL_TASKS_JUDGE_ARGS"
@@ -44,7 +44,7 @@ def harness_request(
 ) -> JudgeRequest:
     """Reads whom to ask from the environment, and how, by default as the `task` has it; the lexical judge when nothing is set."""
     name = os.environ.get(JUDGE_VARIABLE) or "lexical"
-    args = parse_model_args(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
+    args = read_settings(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
     votes = os.environ.get(VOTES_VARIABLE) or str(
         default_votes(name, args, [] if task is None else [task])
     )
@@ -98,7 +98,7 @@ class HarnessJudge:
             return self._opened
 
     def score(
-        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str]
+        self, task: TaskSpec, items: Sequence[Item], answers: Sequence[Answer]
     ) -> list[ItemScore]:
         """Scores answers with the benchmark's own scorer."""
         judge = self._open()
@@ -106,9 +106,7 @@ class HarnessJudge:
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.session(task, store).judging
             with self._lock if judge.endpoint is None else contextlib.nullcontext():
-                scores: list[ItemScore] = task.benchmark.score_items(
-                    task, items, responses, judging=judging
-                )
+                scores = task.benchmark.score_items(task, items, answers, Scoring(judging=judging))
         if judge.trouble is not None:
             # Not raised: the harness would lose the model's answers with it. What is not judged has no score.
             logger.warning("the judge %s could not be asked: %s", self._request.name, judge.trouble)

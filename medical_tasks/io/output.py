@@ -7,27 +7,34 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TextIO
+
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile
 
 _SIGNS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
 
 
 class AsJson:
-    """What a command has said so far: named facts, or one whole content."""
+    """What a command has said so far: named facts, or one whole content, and the lines for people."""
 
     def __init__(self) -> None:
+        self.lines: list[str] = []
         self.facts: dict[str, Any] = {}
         self.content: Any = None
 
+    def value(self) -> Any:
+        """The facts, or the content with the facts beside it."""
+        if self.content is None or (isinstance(self.content, dict) and self.facts):
+            return {**(self.content or {}), **self.facts}
+        return self.content
+
     def text(self) -> str:
-        """The facts, or the content with the facts beside it, as JSON."""
-        whole = self.content
-        if whole is None or (isinstance(whole, dict) and self.facts):
-            whole = {**(whole or {}), **self.facts}
-        return json.dumps(whole, indent=2, allow_nan=False, default=_plain)
+        """The value as JSON."""
+        return json.dumps(self.value(), indent=2, allow_nan=False, default=_plain)
 
 
 _told: ContextVar[AsJson | None] = ContextVar("told", default=None)
@@ -40,6 +47,8 @@ def tell(text: str | None, content: Any = None, /, **facts: Any) -> None:
         if text is not None:
             print(text)
         return
+    if text is not None:
+        kept.lines.append(text)
     if content is not None:
         kept.content = _plain(content) if dataclasses.is_dataclass(content) else content
     kept.facts |= facts
@@ -72,3 +81,26 @@ def styled(text: str, style: str, *, stream: TextIO | None = None) -> str:
     if os.environ.get("NO_COLOR") or not (stream or sys.stdout).isatty():
         return text
     return f"\x1b[{_SIGNS[style]}m{text}\x1b[0m"
+
+
+def check_out(out: Path | None, read: Iterable[Path], what: str) -> None:
+    """Refuses to write over a file that is read."""
+    if (
+        out is not None
+        and out.exists()
+        and any(path.exists() and out.samefile(path) for path in read)
+    ):
+        raise UsageError(f"{out}: is {what}. Give --out another name.")
+
+
+def write_figures(content: Mapping[str, Any], out: Path) -> None:
+    """Writes what `--json` prints."""
+    with WholeFile(out) as stream:
+        stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def tell_figures(text: str, content: Mapping[str, Any], out: Path | None) -> None:
+    """Prints figures; with `out` what --json prints is written there too."""
+    if out is not None:
+        write_figures(content, out)
+    tell(text + (f"\n\n{out}" if out is not None else ""), content)

@@ -1,116 +1,149 @@
 """What this leaderboard accepts, how much may wait, what may be decided, and whose result is shown.
 
-Whoever was accepted first under a name keeps it: a later submission whose name cannot be told apart gets places only when a
-maintainer says so (`Event.replaces`), and never one where a verified result stands and its own is not verified.
+Whoever was accepted first under a name keeps it: a later submission whose name cannot be told apart
+gets places only when a maintainer says so (`Event.replaces`), and never one where a verified result
+stands and its own is not verified.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.errors import UsageError
+from medical_tasks.io.untrusted import is_number
 from medical_tasks.leaderboard.ranking import group_of
 from medical_tasks.leaderboard.records import TRANSITIONS, EntryState, Event, Submission, check_line
 from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import MIB, Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
-from medical_tasks.leaderboard.submission_package.values import is_number
+from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.recipes import mapping, one_line, short
+from medical_tasks.runs.results import Json
 from medical_tasks.spec import TaskSpec
 
 LEAST_COVERAGE: Final = 0.90
 RANKED_COVERAGE: Final = 0.98
-"""Share of the items that must be scored for a rank: a model that fails on the hard ones must not win by that."""
+"""Share of the items that must be scored for a rank.
+
+A model that fails on the hard ones must not win by that.
+"""
 
 _CONFIDENCE: Final = 0.95
 # Not of a dataset that everybody has: the demo, one's own questions, and generated ones.
 _NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "twins", "table"})
-# Its test split has no key that everybody can have.
-_MORE_SPLITS: Final = frozenset({("archehr_qa", "dev")})
-_BASELINE: Final = "baseline/"
-_GOLD: Final = f"{_BASELINE}reference"
+BASELINE: Final = "baseline/"
+"""What the name of a model begins with that is a baseline of the suite."""
+_GOLD: Final = f"{BASELINE}reference"
 
 
 class AdmissionError(UsageError):
-    """A package that is well formed, and that this leaderboard does not take; the message is for its submitter."""
+    """A package that is well formed, and that this leaderboard does not take.
+
+    The message is for its submitter.
+    """
 
 
 def check_admission(package: Package) -> None:
-    """Raises `AdmissionError`, which names every task and rule, for a package, as it was read, that may not be submitted."""
-    known, entries = tasks(), package.results["tasks"]
+    """Raises `AdmissionError`, with every task and rule, for a package that may not be submitted."""
+    specs, entries = tasks(), package.results["tasks"]
     reasons = [
         f"{name}: {reason}"
         for name in package.manifest.tasks
-        for reason in _reasons(known[name], entries[name])
+        for reason in _reasons(specs[name], entries[name])
     ]
     if reasons:
         raise AdmissionError("not taken:\n  " + "\n  ".join(reasons))
 
 
-def marks(entry: Mapping[str, Any]) -> list[str]:
-    """Says why a task's accepted result has no rank, a sentence each; nothing for one that is ranked."""
-    found: list[str] = []
+def marks(entry: Entry) -> list[str]:
+    """Says why a task's accepted result has no rank, a sentence each.
+
+    Nothing for one that is ranked.
+    """
+    sentences: list[str] = []
     recipe = entry["recipe"]
-    asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(_BASELINE)
+    asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(BASELINE)
     if recipe.get("prompts") is None and not asks_nobody:
-        found.append(
+        sentences.append(
             "The answers were made outside this suite: how they were asked for is not known here."
         )
     share = _share(entry)
     if share < RANKED_COVERAGE:
-        found.append(
-            f"Only {100 * share:.1f} % of the items have a score, {100 * RANKED_COVERAGE:.0f} % are needed for a rank."
+        sentences.append(
+            f"Only {100 * share:.1f} % of the items have a score, {100 * RANKED_COVERAGE:.0f} % "
+            "are needed for a rank."
         )
-    return found
+    return sentences
 
 
-def _reasons(task: TaskSpec, entry: Mapping[str, Any]) -> Iterator[str]:
+def is_earlier(task: TaskSpec, recipe: Recipe) -> bool:
+    """Whether a result is of an earlier version of its task, whose numbers are others."""
+    made_with = str(recipe["task_version"])
+    return made_with.partition("-")[0] != task.version.partition("-")[0]
+
+
+def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
     recipe, judge = entry["recipe"], entry["recipe"]["judge"]
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     if not recipe["metrics"]:
         yield "its recipe lacks metrics. Run it again with this version of medical-tasks."
-    if recipe["task_version"].partition("-")[0] != task.version.partition("-")[0]:
-        yield f"task version {recipe['task_version']}, this leaderboard takes {task.version}. Run it again with this version."
+    if is_earlier(task, recipe):
+        yield (
+            f"task version {recipe['task_version']}, this leaderboard takes {task.version}. Run it "
+            "again with this version."
+        )
     if recipe["max_samples"] is not None:
-        yield f"only {recipe['max_samples']} items were asked (--max-samples). Run it on the whole split."
+        yield (
+            f"only {recipe['max_samples']} items were asked (--max-samples). Run it on the whole "
+            "split."
+        )
     if recipe["statistics"].get("confidence") != _CONFIDENCE:
         yield "its intervals are not of 95 %."
     if recipe["model"]["name"] == _GOLD:
         yield f"{_GOLD} answers with the gold: it tests the scorer and is no model."
     if judge is not None and not judge["comparable"]:
         yield (
-            f"its judge, {short(judge['name'])}, compares words: nobody else's numbers can be set beside these. Score it with "
-            "a judge that understands: medical-tasks score ... --judge JUDGE"
+            f"its judge, {short(judge['name'])}, compares words: nobody else's numbers can be set "
+            "beside these. Score it with a judge that understands: medical-tasks score ... "
+            "--judge JUDGE"
         )
     if config in _NOT_SHARED:
-        yield f"its data is the configuration {config}, which not everybody has alike. Run it on the official data."
-    elif split != task.split and (task.dataset, split) not in _MORE_SPLITS:
+        yield (
+            f"its data is the configuration {config}, which not everybody has alike. Run it on the "
+            "official data."
+        )
+    elif split not in _splits(task):
         yield f"its split is {short(split)}, this leaderboard takes {task.split}."
     if _share(entry) < LEAST_COVERAGE:
         yield (
-            f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score, {100 * LEAST_COVERAGE:.0f} % are "
-            "needed. Give the run's command again: what is missing is asked for again."
+            f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score, "
+            f"{100 * LEAST_COVERAGE:.0f} % are needed. Give the run's command again: what is "
+            "missing is asked for again."
         )
     headline = mapping(entry["metrics"].get(task.metrics[0].name))
     if any(not is_number(headline.get(key)) for key in ("value", "ci_low", "ci_high")):
         yield f"its headline, {task.metrics[0].name}, has no value with an interval."
 
 
-def is_official(task: TaskSpec, recipe: Mapping[str, Any]) -> bool:
+def is_official(task: TaskSpec, recipe: Recipe) -> bool:
     """Whether a result is on data that everybody has alike, and on the split of its task."""
     data = mapping(recipe.get("data"))
     split = data.get("split")
-    return data.get("config") not in _NOT_SHARED and (
-        split == task.split or (task.dataset, split) in _MORE_SPLITS
-    )
+    return data.get("config") not in _NOT_SHARED and split in _splits(task)
 
 
-def _share(entry: Mapping[str, Any]) -> float:
-    asked, scored = entry["coverage"]["asked"], entry["coverage"]["scored"]
-    return float(scored / asked) if asked else 0.0
+def _splits(task: TaskSpec) -> tuple[str, ...]:
+    """The task's split, and another where that one has no key that everybody can have."""
+    shared = task.benchmark.shared_task()
+    return (task.split, *(shared.KEYED_SPLITS if shared else ()))
+
+
+def _share(entry: Entry) -> float:
+    count, scored = entry["coverage"]["asked"], entry["coverage"]["scored"]
+    return float(scored / count) if count else 0.0
 
 
 class QueueFullError(UsageError):
@@ -119,7 +152,10 @@ class QueueFullError(UsageError):
 
 @dataclass(frozen=True, kw_only=True)
 class QueueLimits:
-    """How much may be pending at the same time; `of_submitter` counts one organisation, or one model where none is named."""
+    """How much may be pending at the same time.
+
+    `of_submitter` counts one organisation, or one model where none is named.
+    """
 
     count: int = 500
     total_bytes: int = 2048 * MIB
@@ -138,7 +174,7 @@ def check_room(
     def name(of: Submitter) -> tuple[str, str]:
         return model_key(of.organisation, "" if of.organisation.strip() else of.model)
 
-    own = sum(name(each) == name(submitter) for each, _ in waiting)
+    own = sum(name(entry) == name(submitter) for entry, _ in waiting)
     if own >= limits.of_submitter:
         shown = submitter.organisation or submitter.model
         raise QueueFullError(
@@ -148,11 +184,11 @@ def check_room(
         raise QueueFullError(
             f"{len(waiting)} submissions are pending, {limits.count} may be. {later}"
         )
-    taken = sum(each for _, each in waiting)
+    taken = sum(entry for _, entry in waiting)
     if taken + size > limits.total_bytes:
         raise QueueFullError(
-            f"the pending submissions have {taken:,} bytes and this package {size:,}, {limits.total_bytes:,} may be together. "
-            f"{later}"
+            f"the pending submissions have {taken:,} bytes and this package {size:,}, "
+            f"{limits.total_bytes:,} may be together. {later}"
         )
 
 
@@ -167,20 +203,24 @@ class AlreadySubmittedError(AlreadyStoredError):
         last = submission.history[-1]
         why = f": {last.reason}" if last.reason else ""
         super().__init__(
-            f"this package was submitted before, {submission.history[0].at}, as {submission.id}; it is {submission.state} since "
-            f"{last.at}{why}. Nothing needs to be done; another run of the model makes another package."
+            f"this package was submitted before, {submission.history[0].at}, as {submission.id}; "
+            f"it is {submission.state} since {last.at}{why}. Nothing needs to be done; another run "
+            "of the model makes another package."
         )
         self.submission = submission
 
 
 def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Submission]) -> Event:
-    """Makes the event of a decision as it is stored; `same_name` are the accepted submissions of its name, the first in front."""
+    """Makes the event of a decision as it is stored.
+
+    `same_name` are the accepted submissions of its name, the first in front.
+    """
     before, state, verified = submission.history[-1], wanted.state, wanted.verified
     if state not in TRANSITIONS[before.state]:
-        told = " or ".join(TRANSITIONS[before.state])
+        choices = " or ".join(TRANSITIONS[before.state])
         raise UsageError(
-            f"{submission.id}: is {before.state} since {before.at} (by {before.by or 'the submitter'}) and cannot become {state}. "
-            f"It can become {told}."
+            f"{submission.id}: is {before.state} since {before.at} (by "
+            f"{before.by or 'the submitter'}) and cannot become {state}. It can become {choices}."
         )
     who = check_line("--by", wanted.by, longest=_LONGEST_BY, needed=True)
     needed = not (before.state == "pending" and state == "accepted")
@@ -191,23 +231,25 @@ def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Su
         or verified.get("matches") is not True
     ):
         raise UsageError(
-            f"{submission.id}: a verification goes with accepting, is of this package and matches; this one is of "
-            f"{ascii(verified.get('package'))[:40]} and matches: {ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
+            f"{submission.id}: a verification goes with accepting, is of this package and matches; "
+            f"this one is of {ascii(verified.get('package'))[:40]} and matches: "
+            f"{ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
         )
     # Who was first keeps the name, unless it is said who takes it.
     if state == "accepted" and same_name and not wanted.replaces:
         first = same_name[0]
         raise UsageError(
-            f"{named(submission)}: its name is taken: it cannot be told apart from {named(first)}, accepted "
-            f"{first.history[-1].at}. Nothing was changed. If it is a result of that model, by the same people, accept it with "
-            f"--replace {first.id}: on the same task in the same setting it takes that one's place. Otherwise reject it, and ask "
-            "for another name."
+            f"{named(submission)}: its name is taken: it cannot be told apart from {named(first)}, "
+            f"accepted {first.history[-1].at}. Nothing was changed. If it is a result of that "
+            f"model, by the same people, accept it with --replace {first.id}: on the same task in "
+            "the same setting it takes that one's place. Otherwise reject it, and ask for another "
+            "name."
         )
-    if wanted.replaces and wanted.replaces not in [one.id for one in same_name]:
-        told = ", ".join(map(named, same_name)) or "none; leave it out"
+    if wanted.replaces and wanted.replaces not in [accepted.id for accepted in same_name]:
+        choices = ", ".join(map(named, same_name)) or "none; leave it out"
         raise UsageError(
-            f"{submission.id}: --replace takes the id of an accepted submission of the same name, got {wanted.replaces[:60]!a}. "
-            f"There is {told}."
+            f"{submission.id}: --replace takes the id of an accepted submission of the same name, "
+            f"got {wanted.replaces[:60]!a}. There is {choices}."
         )
     # Whatever the clock says, not before the last.
     return replace(wanted, at=max(wanted.at, before.at), by=who, reason=why)
@@ -222,18 +264,21 @@ def key_of(submission: Submission) -> tuple[str, str]:
     return model_key(submission.submitter.organisation, submission.submitter.model)
 
 
-def rows_of(submission: Submission, results: Mapping[str, Any]) -> list[Row]:
+def rows_of(submission: Submission, results: Json) -> list[Row]:
     """The rows that a submission's results would have, of tasks that this version has."""
-    known = tasks()
+    specs = tasks()
     return [
-        (name, group_of(known[name], results["tasks"][name]["recipe"]))
+        (name, group_of(specs[name], results["tasks"][name]["recipe"]))
         for name in submission.tasks
-        if name in known
+        if name in specs
     ]
 
 
 def state_of(submission: Submission, task: str) -> EntryState:
-    """What is shown of a task: verified only where nothing of it rests on the submitter's word for what a judge said."""
+    """What is shown of a task.
+
+    Verified only where nothing of it rests on the submitter's word for what a judge said.
+    """
     verified = submission.history[-1].verified
     return "unverified" if verified is None or task in verified.get("on_trust", ()) else "verified"
 
@@ -244,7 +289,7 @@ def places(
     """Says whose result stands where: model and row to the submission that is shown there."""
     held: dict[tuple[tuple[str, str], Row], Submission] = {}
     taken: set[tuple[str, str]] = set()
-    for submission, rows in sorted(accepted, key=lambda each: _order_accepted(each[0])):
+    for submission, rows in sorted(accepted, key=lambda pair: _order_accepted(pair[0])):
         key = key_of(submission)
         if key in taken and not submission.history[-1].replaces:
             continue  # two were accepted at the same moment
@@ -261,28 +306,33 @@ def places(
 
 
 def holders(submission: Submission, others: Iterable[Submission]) -> list[Submission]:
-    """Those accepted under a name that cannot be told apart from this submission's, the one accepted first in front."""
+    """Those accepted under a name that cannot be told apart from this one's, the first in front."""
     key = key_of(submission)
     return sorted(
-        (one for one in others if _is_other(one, submission) and key_of(one) == key),
+        (other for other in others if _is_other(other, submission) and key_of(other) == key),
         key=_order_accepted,
     )
 
 
 def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str]:
-    """Says what a maintainer must know of a submission's name: whose it is already, or who else has results under it."""
+    """Says what a maintainer must know of a submission's name.
+
+    Whose it is already, or who else has results under it.
+    """
     taken = holders(submission, others)
     if submission.state == "pending":
         if taken:
             return [f"its name is taken: it cannot be told apart from {named(taken[0])}"]
         name = name_key(submission.submitter.model)
         same = [
-            one
-            for one in others
-            if _is_other(one, submission) and name_key(one.submitter.model) == name
+            other
+            for other in others
+            if _is_other(other, submission) and name_key(other.submitter.model) == name
         ]
-        told = ", ".join(map(named, same))
-        return [f"under this model's name another organisation has results: {told}"] if same else []
+        listed = ", ".join(map(named, same))
+        return (
+            [f"under this model's name another organisation has results: {listed}"] if same else []
+        )
     hidden = submission.state == "accepted" and not submission.history[-1].replaces
     if hidden and taken and _order_accepted(taken[0]) < _order_accepted(submission):
         return [f"it is not shown: its name was taken before by {named(taken[0])}"]
@@ -292,14 +342,18 @@ def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str
 def named(submission: Submission) -> str:
     """A submission for a message: its id, and the name it has."""
     who = submission.submitter
-    return f"{submission.id} ({one_line(who.model)}, {one_line(who.organisation) or 'no organisation named'})"
+    organisation = one_line(who.organisation) or "no organisation named"
+    return f"{submission.id} ({one_line(who.model)}, {organisation})"
 
 
-def _is_other(one: Submission, submission: Submission) -> bool:
-    return one.state == "accepted" and one.id != submission.id
+def _is_other(other: Submission, submission: Submission) -> bool:
+    return other.state == "accepted" and other.id != submission.id
 
 
 def _order_accepted(submission: Submission) -> tuple[str, bool, str, str]:
-    """The order in which submissions were accepted; within one second whoever takes another's place comes later."""
+    """The order in which submissions were accepted.
+
+    Within one second whoever takes another's place comes later.
+    """
     last = submission.history[-1]
     return last.at, bool(last.replaces), submission.history[0].at, submission.id

@@ -1,7 +1,8 @@
-"""The board: submissions in a store with the history of their decisions, the entries that it shows, and its state at one moment.
+"""The board: submissions in a store, the history of their decisions, and the entries shown.
 
-`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an event. A package without an
-event was left by a killed process or a full store: it is pending, and gets its event when it is seen.
+`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an
+event. A package without an event was left by a killed process or a full store: it is pending, and
+gets its event when it is seen.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import contextlib
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard import admission, records
 from medical_tasks.leaderboard.admission import (
@@ -36,8 +37,8 @@ from medical_tasks.leaderboard.records import (
 )
 from medical_tasks.leaderboard.storage import AlreadyStoredError, Storage
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.report.published.figures import all_published
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import TaskSpec
 
 PACKAGE: Final = re.compile(r"submissions/([0-9a-f]{16})/package\.zip")
@@ -60,7 +61,10 @@ def event_name(submission: str, number: int) -> str:
 
 
 class Board:
-    """Submissions in a store, listed anew at each call, since other threads and processes may use it; its files never change."""
+    """Submissions in a store, whose files never change.
+
+    They are listed anew at each call, since other threads and processes may use it.
+    """
 
     def __init__(
         self,
@@ -72,7 +76,8 @@ class Board:
     ) -> None:
         self.storage = storage
         self._clock, self._limits, self._queue = clock, limits, queue
-        # One at a time from here, so that the queue's limits hold: only other processes can come between.
+        # One at a time from here, so that the queue's limits hold: only other processes can come
+        # between.
         self._submitting = threading.Lock()
         self._unsaved: dict[str, str] = {}
         self._events: dict[str, _Read] = {}
@@ -80,11 +85,17 @@ class Board:
         """Id to what is wrong with it, of those that the last `submissions()` left out."""
 
     def submit(self, content: bytes) -> Submission:
-        """Takes a package; whatever it raises for the submitter, nothing of it was kept, and submitting again is safe."""
+        """Takes a package.
+
+        Whatever it raises for the submitter, nothing of it was kept, and submitting again is safe.
+        """
         package = self.read_new(content)
         name = package.manifest.id
         with self._submitting:
-            waiting = [(one.submitter, self._size(one.id)) for one in self.submissions("pending")]
+            waiting = [
+                (pending.submitter, self._size(pending.id))
+                for pending in self.submissions("pending")
+            ]
             admission.check_room(package.manifest.submitter, len(content), waiting, self._queue)
             try:
                 self.storage.create(package_name(name), content)
@@ -94,34 +105,47 @@ class Board:
 
     def read_new(self, content: bytes) -> contents.Package:
         """Reads a package that can be submitted: it is sound, admitted and not known yet."""
-        package = read_package(content, limits=self._limits)
+        package = self._read_package(content)
         if self.storage.names(f"submissions/{package.manifest.id}/"):
             raise AlreadySubmittedError(self.submission(package.manifest.id))
         admission.check_admission(package)
         return package
 
+    def _read_package(self, content: bytes) -> contents.Package:
+        from medical_tasks.leaderboard.submission_package.reading import read_package
+
+        return read_package(content, limits=self._limits)
+
     def submissions(self, state: State | None = None) -> list[Submission]:
-        """Lists the sound submissions, the newest first; `damaged` says what is wrong with the others that were read."""
+        """Lists the sound submissions, the newest first.
+
+        `damaged` says what is wrong with the others that were read.
+        """
         packages, events = self._listed()
-        # What waits has one event at most: of the others none is read where only those are asked for.
+        # What waits has one event at most: of the others none is read where only those are asked
+        # for.
         wanted = [
-            each
-            for each in sorted(packages | set(events))
-            if state != "pending" or len(events.get(each, [])) <= 1
+            name
+            for name in sorted(packages | set(events))
+            if state != "pending" or len(events.get(name, [])) <= 1
         ]
-        self._prefetch([name for each in wanted for name in events.get(each, [])])
-        found: list[Submission] = []
+        self._prefetch([event for name in wanted for event in events.get(name, [])])
+        submissions: list[Submission] = []
         damaged: dict[str, str] = {}
-        for each in wanted:
+        for name in wanted:
             try:
-                found.append(
-                    self._submission(each, events.get(each, []), has_package=each in packages)
+                submissions.append(
+                    self._submission(name, events.get(name, []), has_package=name in packages)
                 )
             except DamagedError as error:
-                damaged[each] = str(error)
+                damaged[name] = str(error)
         self.damaged = damaged
-        found.sort(key=lambda one: (one.history[0].at, one.id), reverse=True)
-        return [one for one in found if state is None or one.state == state]
+        submissions.sort(
+            key=lambda submission: (submission.history[0].at, submission.id), reverse=True
+        )
+        return [
+            submission for submission in submissions if state is None or submission.state == state
+        ]
 
     def submission(self, name: str) -> Submission:
         """Finds a submission by id."""
@@ -143,9 +167,9 @@ class Board:
             return self.orphan(name)[0]
         content = self.storage.read(package_name(name))
         records.check_hash(package_name(name), content, self.submitted(name))
-        return read_package(content, limits=self._limits)
+        return self._read_package(content)
 
-    def results(self, name: str) -> Mapping[str, Any]:
+    def results(self, name: str) -> Json:
         """Reads a submission's `results.json`; only of submissions that were listed before."""
         content = self.storage.read(package_name(name))
         return records.read_stored_results(package_name(name), content, self.submitted(name))
@@ -157,10 +181,13 @@ class Board:
         *,
         by: str,
         reason: str = "",
-        verified: Mapping[str, Any] | None = None,
+        verified: Json | None = None,
         replaces: str = "",
     ) -> Submission:
-        """Accepts or rejects a submission, or withdraws it; `replaces` is the id of the accepted one whose places it takes."""
+        """Accepts or rejects a submission, or withdraws it.
+
+        `replaces` is the id of the accepted one whose places it takes.
+        """
         at = records.timestamp(self._clock())
         wanted = Event(
             state=state, at=at, by=by, reason=reason, verified=verified, replaces=replaces
@@ -176,13 +203,17 @@ class Board:
             now = self.submission(name)
             last = now.history[-1]
             raise UsageError(
-                f"{name}: somebody else decided at the same moment: it is {last.state} since {last.at} (by {last.by}). Nothing of "
-                f"yours was kept; see `medical-tasks leaderboard history {name}`, and decide again if need be."
+                f"{name}: somebody else decided at the same moment: it is {last.state} since "
+                f"{last.at} (by {last.by}). Nothing of yours was kept; see `medical-tasks "
+                f"leaderboard history {name}`, and decide again if need be."
             ) from None
         return self.submission(name)
 
     def check(self, name: str, wanted: Event) -> tuple[Submission, Event]:
-        """Checks whether `decide` would succeed, before a long verification; returns the submission and the event to follow."""
+        """Checks whether `decide` would succeed, before a long verification.
+
+        Returns the submission and the event to follow.
+        """
         submission = self.submission(name)
         if name in self._unsaved:
             raise MissingError(
@@ -195,21 +226,27 @@ class Board:
         )
         return submission, admission.check_decision(submission, wanted, same_name)
 
-    def _check_verified(self, made: Submission) -> None:
+    def _check_verified(self, submission: Submission) -> None:
         accepted = []
-        for one in admission.holders(made, self.submissions("accepted")):
+        for other in admission.holders(submission, self.submissions("accepted")):
             with contextlib.suppress(
                 DamagedError
             ):  # it is not shown, and a maintainer is told of it
-                accepted.append((one, admission.rows_of(one, self.results(one.id))))
-        rows = admission.rows_of(made, self.results(made.id))
-        held = admission.places([*accepted, (made, rows)])
+                accepted.append(
+                    (
+                        other,
+                        admission.rows_of(other, self.results(other.id)),
+                    )
+                )
+        rows = admission.rows_of(submission, self.results(submission.id))
+        held = admission.places([*accepted, (submission, rows)])
         for row in rows:
-            if (holder := held[admission.key_of(made), row]) is not made:
+            if (holder := held[admission.key_of(submission), row]) is not submission:
                 raise UsageError(
-                    f"{made.id}: {row[0]} of {admission.named(holder)} is verified, and of this one it is not: a verified result "
-                    "is not replaced. Nothing was changed. Verify this one too, or withdraw the other first: medical-tasks "
-                    f"leaderboard reject {holder.id}"
+                    f"{submission.id}: {row[0]} of {admission.named(holder)} is verified, and of this "
+                    "one it is not: a verified result is not replaced. Nothing was changed. "
+                    "Verify this one too, or withdraw the other first: medical-tasks leaderboard "
+                    f"reject {holder.id}"
                 )
 
     def _listed(self) -> tuple[set[str], dict[str, list[str]]]:
@@ -245,7 +282,7 @@ class Board:
                 f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}."
             )
         self._prefetch(events)
-        history = [self._event(each)[0] for each in sorted(events)]
+        history = [self._event(event)[0] for event in sorted(events)]
         records.check_history(name, history)
         submitted = self.submitted(name)
         return Submission(
@@ -254,14 +291,16 @@ class Board:
 
     def _look(self, name: str) -> tuple[list[str], bool]:
         # Events first: where there is one, the package was there before it.
-        events = [each for each in self.storage.names(f"events/{name}/") if EVENT.fullmatch(each)]
+        events = [
+            event for event in self.storage.names(f"events/{name}/") if EVENT.fullmatch(event)
+        ]
         return events, package_name(name) in self.storage.names(f"submissions/{name}/")
 
     def orphan(self, name: str) -> tuple[contents.Package, bytes]:
         """Reads a package that has no event yet, with its bytes; changes nothing."""
         content = self.storage.read(package_name(name))
         try:
-            package = read_package(content, limits=self._limits)
+            package = self._read_package(content)
         except contents.PackageError as error:
             raise DamagedError(
                 f"{package_name(name)}: has no event, and is no package: {error}"
@@ -288,7 +327,8 @@ class Board:
             self._unsaved.pop(name, None)
             return self.submission(name)
         except MissingError as error:
-            # The package is safe, and a store that is full or may only be read must still be shown: the event comes later.
+            # The package is safe, and a store that is full or may only be read must still be shown:
+            # the event comes later.
             self._unsaved[name] = str(error)
         else:
             self._unsaved.pop(name, None)
@@ -325,26 +365,38 @@ def _is_whole(name: str, events: list[str]) -> bool:
 
 
 def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
-    """Lists the entries by task, in the catalogue's order: submitted ones, the newest first, then those of papers."""
-    accepted: list[tuple[Submission, list[Row]]] = []
-    made: list[tuple[Submission, Row, Entry]] = []
+    """Lists the entries by task, in the catalogue's order.
+
+    Submitted ones, the newest first, then those of papers.
+    """
+    read: list[tuple[Submission, Json]] = []
     for submission in board.submissions("accepted"):  # the newest first
         try:
-            results = board.results(submission.id)
+            read.append((submission, board.results(submission.id)))
         except DamagedError as error:
             board.damaged[submission.id] = str(error)
-            continue
-        rows = admission.rows_of(submission, results)
-        accepted.append((submission, rows))
-        made += [(submission, row, _submitted_entry(submission, row, results)) for row in rows]
-    held = admission.places(accepted)
-    listed = [entry for one, row, entry in made if held.get((admission.key_of(one), row)) is one]
-    listed += published_entries() if published else ()
+    return sorted_entries([*submitted_entries(read), *(published_entries() if published else ())])
+
+
+def sorted_entries(entries: Iterable[Entry]) -> list[Entry]:
+    """Sorts entries by task, in the catalogue's order."""
     order = {name: number for number, name in enumerate(tasks())}
-    return sorted(listed, key=lambda entry: order[entry.task])
+    return sorted(entries, key=lambda entry: order[entry.task])
 
 
-def _submitted_entry(submission: Submission, row: Row, results: Mapping[str, Any]) -> Entry:
+def submitted_entries(read: Sequence[tuple[Submission, Json]]) -> list[Entry]:
+    """Makes the entries that accepted submissions have, given with their results."""
+    rows = [(submission, admission.rows_of(submission, results)) for submission, results in read]
+    held = admission.places(rows)
+    return [
+        _submitted_entry(submission, row, results)
+        for (submission, results), (_, own) in zip(read, rows, strict=True)
+        for row in own
+        if held.get((admission.key_of(submission), row)) is submission
+    ]
+
+
+def _submitted_entry(submission: Submission, row: Row, results: Json) -> Entry:
     submitter, (name, group) = submission.submitter, row
     task, entry = tasks()[name], results["tasks"][name]
     return Entry(
@@ -369,17 +421,17 @@ def _submitted_entry(submission: Submission, row: Row, results: Mapping[str, Any
 
 def published_entries() -> list[Entry]:
     """Makes an entry of every published result on a task of this version."""
-    known = tasks()
+    specs = tasks()
     return [
         Entry(
             model=result.model,
             organisation=result.source,
             task=result.task,
-            benchmark=known[result.task].benchmark.title,
-            metrics=_published_metrics(known[result.task], result.metrics, result.n_items),
+            benchmark=specs[result.task].benchmark.title,
+            metrics=_published_metrics(specs[result.task], result.metrics, result.n_items),
             breakdown={
                 by: {
-                    group: _published_metrics(known[result.task], values, None)
+                    group: _published_metrics(specs[result.task], values, None)
                     for group, values in groups.items()
                 }
                 for by, groups in result.breakdown.items()
@@ -397,13 +449,13 @@ def published_entries() -> list[Entry]:
             beside=result.beside,
         )
         for result in all_published()
-        if result.task in known
+        if result.task in specs
     ]
 
 
 def _published_metrics(
     task: TaskSpec, values: Mapping[str, float], n: int | None
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, JsonDict]:
     units = {metric.name: {"unit": metric.unit} for metric in task.metrics if metric.unit}
     usual = {"ci_low": None, "ci_high": None, "n": n}
     return {

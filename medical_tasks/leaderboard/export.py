@@ -1,8 +1,9 @@
-"""A finished run in the forms that other tools read, for `medical-tasks export`; `FORMATS` lists them.
+"""A finished run in the forms that other tools read; `export_formats` lists them.
 
-What a report may show is what is exported: of credentialed data ids, scores and hashes, and no text. Paths and addresses of this
-machine are taken out. A field that the run does not know is left out, or empty where the form demands it, and named. Forms of
-fields are templates in `report/templates`.
+What a report may show is what is exported: of credentialed data ids, scores and hashes, and no
+text. Paths and addresses of this machine are taken out. A field that the run does not know is left
+out, or empty where the form demands it, and named. Forms of fields are templates in
+`report/templates`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import json
 import re
 import sys
 import uuid
-from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,8 +22,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
-from medical_tasks.errors import MissingError, UsageError, install_command
+import medical_tasks.plugins as plugins
+from medical_tasks.catalog import dataset_spec, tasks
+from medical_tasks.errors import MissingError, UsageError, did_you_mean, install_command
 from medical_tasks.guard import policy
 from medical_tasks.io.cells import table_cell
 from medical_tasks.io.files import WholeFile, read_bytes, readable
@@ -33,11 +34,11 @@ from medical_tasks.report.html_parts import Markup
 from medical_tasks.report.markdown import cell, filled
 from medical_tasks.report.page_data import ReportItem, ReportTask
 from medical_tasks.report.terminal import entry_notes
-from medical_tasks.report.texts import TextPlaces
+from medical_tasks.report.texts import DEFAULT_PLACES, TextPlaces
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import bounds, explanation, interval, metric_label, scored, valued
 from medical_tasks.runs.recipes import mapping, one_line
-from medical_tasks.runs.results import RESULTS_FILE, read_results
+from medical_tasks.runs.results import RESULTS_FILE, Json, read_results
 from medical_tasks.spec import UNANSWERED, DatasetSpec, MetricSpec
 
 _LONGEST_NAME: Final = 80
@@ -49,14 +50,19 @@ _OWNERLESS: Final = ("baseline", "inspect", "openai-api", "responses")
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a run has to export, made fit for strangers."""
+    """What a run has to export, made fit for strangers.
+
+    Attributes:
+        tasks: of the run.
+        written: when its results were.
+        named: the model as owner and name, where the user says it.
+        left_open: what its form asks for and the run does not know.
+    """
 
     tasks: Sequence[ReportTask]
-    written: datetime  # when its results were
-    named: str = ""  # the model as owner and name, where the user says it
-    left_open: list[str] = field(
-        default_factory=list
-    )  # what its form asks for and the run does not know
+    written: datetime
+    named: str = ""
+    left_open: list[str] = field(default_factory=list)
 
     def leave_open(self, name: str) -> str:
         """Leaves a field empty, and says so."""
@@ -65,7 +71,10 @@ class Run:
         return ""
 
     def replies(self, task: ReportTask, item: ReportItem) -> list[str]:
-        """The answer that was scored; one that is not known is left open, for an empty one would be scored again as wrong."""
+        """The answer that was scored.
+
+        One that is not known is left open, for an empty one would be scored again as wrong.
+        """
         if item.answer_sha256 and task.access == "open":
             return [item.answer]
         if not item.unscored.startswith(UNANSWERED):
@@ -101,6 +110,19 @@ class Run:
         return f"{_portable(self.owner or 'unknown')}/{_portable(self.model.rpartition('/')[2])}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExportFormat:
+    """A form that runs are exported in; packages register some (`medical_tasks.exports`).
+
+    Attributes:
+        name: what `--to` calls it.
+        files: makes the content of its files, by path below `--out`.
+    """
+
+    name: str
+    files: Callable[[Run], Mapping[str, str]]
+
+
 class Exported(NamedTuple):
     """What was written."""
 
@@ -108,28 +130,63 @@ class Exported(NamedTuple):
     left_open: list[str]  # fields that the form has and the run does not know
 
 
-def export_as_asked(arguments: Namespace) -> Exported:
-    """Writes a run in the form asked for."""
-    folder: Path = arguments.run.expanduser()
-    known = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]
-    places = TextPlaces(
-        **{name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
-    )
-    with policy.protect([policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(known)]):
-        told = report_data(
+def export_formats() -> dict[str, ExportFormat]:
+    """Every form by name: the project's own, then those of other packages."""
+    known: dict[str, ExportFormat] = {}
+    for plugin, each in plugins.objects("medical_tasks.exports", ExportFormat):
+        if each.name in known:
+            plugins.leave_out(plugin, f"there is a form {each.name} already")
+        else:
+            known[each.name] = each
+    return known
+
+
+def export_format(name: str) -> ExportFormat:
+    """Finds a form by its name."""
+    known = export_formats()
+    if name not in known:
+        raise UsageError(
+            f"--to {name}: no form of this name.{did_you_mean(name, known)} Forms: {', '.join(known)}."
+        )
+    return known[name]
+
+
+def export_run(
+    folder: Path,
+    form: str,
+    out: Path,
+    *,
+    places: TextPlaces = DEFAULT_PLACES,
+    model_name: str = "",
+    force: bool = False,
+) -> Exported:
+    """Writes a finished run in another tool's form, one of `export_formats`, into the folder `out`.
+
+    Args:
+        folder: of the run.
+        form: its name, such as `csv`.
+        out: where the files go.
+        places: where texts of open data are looked for.
+        model_name: the model as owner and name, where the run has a path or an address.
+        force: write over files that say something else.
+    """
+    folder = folder.expanduser()
+    named = [tasks()[name].dataset for name in read_results(folder)["tasks"] if name in tasks()]
+    with policy.protect([policy.Subject.of(dataset_spec(name)) for name in dict.fromkeys(named)]):
+        data = report_data(
             [folder],
             places,
             max_text_bytes=sys.maxsize,
-            tell=lambda said: print(f"note: {said}", file=sys.stderr),
+            tell=lambda note: print(f"note: {note}", file=sys.stderr),
         )
-        clean = scrub({"tasks": {task.name: task.entry for task in told.tasks}})["tasks"]
+        clean = scrub({"tasks": {task.name: task.entry for task in data.tasks}})["tasks"]
         written = datetime.fromtimestamp(int((folder / RESULTS_FILE).stat().st_mtime), UTC)
-        made = [replace(task, entry=clean[task.name], items=_exported(task)) for task in told.tasks]
-        run = Run(tasks=made, written=written, named=arguments.model_name)
-        files = FORMATS[arguments.to](run)
-        return Exported(
-            write_files(files, arguments.out, force=arguments.force, whole=True), run.left_open
-        )
+        shown = [
+            replace(task, entry=clean[task.name], items=_exported(task)) for task in data.tasks
+        ]
+        run = Run(tasks=shown, written=written, named=model_name)
+        files = write_files(export_format(form).files(run), out, force=force, whole=True)
+    return Exported(files, run.left_open)
 
 
 def _exported(task: ReportTask) -> Sequence[ReportItem]:
@@ -142,7 +199,10 @@ def _exported(task: ReportTask) -> Sequence[ReportItem]:
 def write_files(
     files: Mapping[str, str], folder: Path, *, force: bool, whole: bool = False
 ) -> list[Path]:
-    """Writes files that are not there yet and returns them, or the `whole` list; all are checked before the first is written."""
+    """Writes files that are not there yet and returns them, or the `whole` list.
+
+    All are checked before the first is written.
+    """
     folder = folder.expanduser()
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
@@ -151,8 +211,8 @@ def write_files(
     other = [str(folder / name) for name, text in texts.items() if there[name] not in (None, text)]
     if other and not force:
         raise UsageError(
-            f"{', '.join(other)}: there already, with other content. Nothing was written. Remove it, choose another --out, or give "
-            "--force to write over it."
+            f"{', '.join(other)}: there already, with other content. Nothing was written. Remove "
+            "it, choose another --out, or give --force to write over it."
         )
     for name, text in texts.items():
         if there[name] != text:
@@ -186,21 +246,21 @@ def _shots(task: ReportTask) -> int:
     return int(tasks()[task.name].options.get("shots", "0")) if task.name in tasks() else 0
 
 
-def _reported(task: ReportTask) -> list[tuple[MetricSpec, Mapping[str, Any]]]:
+def _reported(task: ReportTask) -> list[tuple[MetricSpec, Json]]:
     """The metrics that have a value, the headline first."""
-    found = ((spec, task.entry["metrics"][spec.name]) for spec in task.metrics)
-    return [(spec, metric) for spec, metric in found if metric["value"] is not None]
+    pairs = ((spec, task.entry["metrics"][spec.name]) for spec in task.metrics)
+    return [(spec, metric) for spec, metric in pairs if metric["value"] is not None]
 
 
 def _decided(task: ReportTask) -> list[tuple[int, ReportItem, dict[str, float]]]:
     """The items that have a value, with their places and values; what has none is no zero."""
-    known = (
+    decided = (
         {_named(task, name): v for name, v in item.values.items() if v is not None}
         for item in task.items
     )
     return [
         (n, item, values)
-        for n, (item, values) in enumerate(zip(task.items, known, strict=True))
+        for n, (item, values) in enumerate(zip(task.items, decided, strict=True))
         if values
     ]
 
@@ -211,7 +271,7 @@ def _named(task: ReportTask, name: str) -> str:
     return name if comparable else f"{name}_not_comparable"
 
 
-def _strings(values: Mapping[str, Any]) -> dict[str, str]:
+def _strings(values: Json) -> dict[str, str]:
     """Key to text, for forms that take nothing else; what is not there is left out."""
     kept = {name: value for name, value in values.items() if value not in (None, "")}
     return {
@@ -240,19 +300,22 @@ def _settings(task: ReportTask) -> dict[str, str]:
 
 
 def _facts(task: ReportTask) -> dict[str, str]:
-    """What a text says of a recipe, which strangers may have written: each a phrase, "unknown" where it is not there."""
+    """What a text says of a recipe, which strangers may have written.
+
+    Each a phrase, "unknown" where it is not there.
+    """
     recipe = task.entry["recipe"]
     data = mapping(recipe.get("data"))
-    said = [
+    parts = [
         str(data.get("name")),
         *(f"{key} {data[key]}" for key in ("version", "config", "split") if key in data),
     ]
     clusters = str(mapping(recipe.get("statistics")).get("cluster") or "nothing")
     names = ("suite", "task_version", "generation", "prompts")
-    known = {name: _strings(recipe).get(name, "unknown") for name in names}
+    facts = {name: _strings(recipe).get(name, "unknown") for name in names}
     return {
-        **known,
-        "data": ", ".join(said),
+        **facts,
+        "data": ", ".join(parts),
         "rows": str(data.get("rows_sha256", "unknown")),
         "clusters": clusters,
     }
@@ -262,7 +325,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
 
 
-_NAMES: Final[Mapping[str, Any]] = {
+_NAMES: Final[Json] = {
     each.__name__.lstrip("_"): each
     for each in (
         *(bounds, entry_notes, explanation, interval, mapping, metric_label, paper_lines, valued),
@@ -272,7 +335,7 @@ _NAMES: Final[Mapping[str, Any]] = {
 """What templates call."""
 
 
-def _inert(value: Any) -> Any:
+def _inert(value: object) -> Any:
     """In XML, neither that nor Markdown acts on it."""
     return value if isinstance(value, Markup) else str(cell(value))
 
@@ -286,7 +349,7 @@ def _values(name: str, run: Run, **more: Any) -> Any:
     return json.loads(filled(name, run=run, **more, **_NAMES))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
@@ -295,36 +358,36 @@ def _lines(rows: Iterable[Any]) -> str:
 
 
 def _every_eval_ever(run: Run) -> dict[str, str]:
-    """A record a task in the folders of the datastore, with a line an item of the headline metric."""
+    """A record a task in the folders of the datastore, and a line an item of its headline."""
     files = {}
     for task in run.tasks:
         path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"
-        made = _values(
+        filled_in = _values(
             "every_eval_ever.json", run, task=task, stamp=str(int(run.written.timestamp()))
         )
-        if made["items"]:
-            lines = _lines(made["items"])
+        if filled_in["items"]:
+            lines = _lines(filled_in["items"])
             files[f"{path}_samples.jsonl"] = lines
             about = {
                 "format": "jsonl",
                 "file_path": f"{path}_samples.jsonl",
-                "total_rows": len(made["items"]),
+                "total_rows": len(filled_in["items"]),
             }
             about |= {"hash_algorithm": "sha256", "checksum": _sha256(lines)}
-            made["record"]["detailed_evaluation_results"] = about
-        files[f"{path}.json"] = _json(made["record"])
+            filled_in["record"]["detailed_evaluation_results"] = about
+        files[f"{path}.json"] = _json(filled_in["record"])
     return files
 
 
 def _lm_eval(run: Run) -> dict[str, str]:
     """A file of results, and one of samples a task."""
-    made = _values("lm_eval.json", run)
-    place, day = run.path.replace("/", "__"), run.written.strftime("%Y-%m-%dT%H-%M-%S.%f")
+    filled_in = _values("lm_eval.json", run)
+    folder, day = run.path.replace("/", "__"), run.written.strftime("%Y-%m-%dT%H-%M-%S.%f")
     samples = {
-        f"{place}/samples_{_portable(name)}_{day}.jsonl": _lines(rows)
-        for name, rows in made["samples"].items()
+        f"{folder}/samples_{_portable(name)}_{day}.jsonl": _lines(rows)
+        for name, rows in filled_in["samples"].items()
     }
-    return {f"{place}/results_{day}.json": _json(made["results"]), **samples}
+    return {f"{folder}/results_{day}.json": _json(filled_in["results"]), **samples}
 
 
 def _inspect(run: Run) -> dict[str, str]:
@@ -333,7 +396,8 @@ def _inspect(run: Run) -> dict[str, str]:
         from medical_tasks.harness.inspect_adapter import eval_log
     except ModuleNotFoundError as error:
         raise MissingError(
-            f"--to inspect-log needs inspect_ai, which is not installed: {install_command('inspect')}"
+            "--to inspect-log needs inspect_ai, which is not installed: "
+            f"{install_command('inspect')}"
         ) from error
     day = run.written.strftime("%Y-%m-%dT%H-%M-%S+00-00")
     return {
@@ -359,12 +423,12 @@ def _csv(run: Run) -> dict[str, str]:
         } | {"judge": judge}
         recipe |= _strings({name: mapping(entry["recipe"]).get(name) for name in _PART})
         groups = [
-            (by, name, told)
+            (by, name, metrics)
             for by, parts in entry["breakdown"].items()
-            for name, told in parts.items()
+            for name, metrics in parts.items()
         ]
-        for by, group, told in [("", "", entry["metrics"]), *groups]:
-            for name, metric in told.items():
+        for by, group, metrics in [("", "", entry["metrics"]), *groups]:
+            for name, metric in metrics.items():
                 row = {
                     "model": run.model,
                     "task": task.name,
@@ -409,12 +473,12 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return _NOT_TEXT.sub("\ufffd", text.getvalue())
 
 
-FORMATS: Final[Mapping[str, Callable[[Run], dict[str, str]]]] = {
-    "every-eval-ever": _every_eval_ever,
-    "chai-card": partial(_text, name="chai_card.xml"),
-    "tripod-llm": partial(_text, name="tripod_llm.md"),
-    "inspect-log": _inspect,
-    "lm-eval-json": _lm_eval,
-    "csv": _csv,
-}
-"""What `--to` takes, with what makes its files by path."""
+EXPORTS: Final = (
+    ExportFormat(name="every-eval-ever", files=_every_eval_ever),
+    ExportFormat(name="chai-card", files=partial(_text, name="chai_card.xml")),
+    ExportFormat(name="tripod-llm", files=partial(_text, name="tripod_llm.md")),
+    ExportFormat(name="inspect-log", files=_inspect),
+    ExportFormat(name="lm-eval-json", files=_lm_eval),
+    ExportFormat(name="csv", files=_csv),
+)
+"""The project's own forms, as it registers them."""

@@ -1,4 +1,7 @@
-"""Which results can stand in one ranking, and their ranks as ranges (rules: `docs/leaderboard.md`)."""
+"""Which results can stand in one ranking, and their ranks as ranges.
+
+`docs/leaderboard.md` has the rules.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from medical_tasks.io.untrusted import is_number
 from medical_tasks.leaderboard.records import Entry
-from medical_tasks.leaderboard.submission_package.values import is_number
+from medical_tasks.report.entries import Recipe
 from medical_tasks.runs.recipes import SAME_ROWS, mapping
+from medical_tasks.runs.results import Json
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 
@@ -30,13 +35,16 @@ Limits = tuple[float, float]
 
 
 def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange | None]:
-    """Ranks entries by one metric, those of each group among themselves; None for one without a rank."""
+    """Ranks entries by one metric, those of each group among themselves.
+
+    None for one without a rank.
+    """
     keyed: list[tuple[tuple[str, ...], Limits] | None] = []
     for entry in entries:
-        found = mapping(entry.metrics.get(metric.name))
-        limits = None if entry.state == "reported" or entry.differences else limits_of(found)
+        stated = mapping(entry.metrics.get(metric.name))
+        limits = None if entry.state == "reported" or entry.differences else limits_of(stated)
         keyed.append(
-            limits and ((entry.task, entry.group, measure_of(metric, found, entry.recipe)), limits)
+            limits and ((entry.task, entry.group, measure_of(metric, stated, entry.recipe)), limits)
         )
     return places_of(keyed, higher_is_better=metric.higher_is_better)
 
@@ -46,16 +54,16 @@ def places_of(
 ) -> list[RankRange | None]:
     """Ranks intervals among those of the same key; None stays without a rank."""
     groups: dict[tuple[str, ...], list[int]] = {}
-    for index, each in enumerate(keyed):
-        if each is not None:
-            groups.setdefault(each[0], []).append(index)
+    for index, pair in enumerate(keyed):
+        if pair is not None:
+            groups.setdefault(pair[0], []).append(index)
     places: list[RankRange | None] = [None] * len(keyed)
     for members in groups.values():
-        intervals = [each[1] for index in members if (each := keyed[index]) is not None]
-        for index, place in zip(
+        intervals = [pair[1] for index in members if (pair := keyed[index]) is not None]
+        for index, rank in zip(
             members, ranges(intervals, higher_is_better=higher_is_better), strict=True
         ):
-            places[index] = place
+            places[index] = rank
     return places
 
 
@@ -70,13 +78,16 @@ def ranges(intervals: Sequence[Limits], *, higher_is_better: bool = True) -> lis
     ]
 
 
-def limits_of(found: Mapping[str, Any]) -> Limits | None:
-    """The interval by which a metric's entry is ranked; None where it has none, or its judge's numbers cannot be compared."""
-    value, low, high = (found.get(key) for key in ("value", "ci_low", "ci_high"))
+def limits_of(metric: Json) -> Limits | None:
+    """The interval by which a metric's entry is ranked.
+
+    None where it has none, or its judge's numbers cannot be compared.
+    """
+    value, low, high = (metric.get(key) for key in ("value", "ci_low", "ci_high"))
     if (
         not (is_number(value) and is_number(low) and is_number(high))
         or low > high
-        or found.get("comparable") is False
+        or metric.get("comparable") is False
     ):
         return None
     return float(low), float(high)
@@ -87,8 +98,11 @@ _DIGITS: Final = 10
 _OUTPUT_CLAIMS: Final = "output_claims"
 
 
-def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
-    """Names the group of a result: a short hash, the same for results whose numbers can be ranked together."""
+def group_of(task: TaskSpec, recipe: Recipe) -> str:
+    """Names the group of a result.
+
+    A short hash, the same for results whose numbers can be ranked together.
+    """
     needed = {metric.needs for metric in task.metrics}
     scoring = mapping(recipe.get("scoring"))
     decides = {
@@ -113,18 +127,24 @@ def group_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
     )
 
 
-def measure_of(metric: MetricSpec, entry: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
-    """Names what else a metric's numbers depend on within a group: a short hash, "" for nothing; `entry` is the metric's."""
+def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
+    """Names what else a metric's numbers depend on within a group: a short hash, "" for nothing.
+
+    `entry` is the metric's.
+    """
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":
         # Of other components, or of components by other checkpoints, it is another measure.
-        known = {key: _setting(key, value) for key, value in scoring.items()}
-        return _digest({"scoring": known, "of": entry.get("missing_components")})
+        settings = {key: _setting(key, value) for key, value in scoring.items()}
+        return _digest({"scoring": settings, "of": entry.get("missing_components")})
     return _digest(_setting(metric.needs, scoring.get(metric.needs))) if metric.needs else ""
 
 
-def group_label(recipe: Mapping[str, Any]) -> str:
-    """Says in words what a group has in common, beside the task (`v1.0 test (952aa5a194), prompts own, judge X, 5 votes`)."""
+def group_label(recipe: Recipe) -> str:
+    """Says in words what a group has in common, beside the task.
+
+    Example: `v1.0 test (952aa5a194), prompts own, judge X, 5 votes`.
+    """
     data = mapping(recipe.get("data"))
     parts = [f"{data.get('config')} {data.get('split')} ({str(data.get('rows_sha256'))[:_DIGITS]})"]
     prompts = mapping(recipe.get("prompts"))
@@ -137,7 +157,7 @@ def group_label(recipe: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def group_words(recipe: Mapping[str, Any]) -> str:
+def group_words(recipe: Recipe) -> str:
     """The same without hashes, as people name it (`v1.0 test, own prompts, judged by X`)."""
     data, judge = mapping(recipe.get("data")), mapping(recipe.get("judge"))
     prompts = mapping(recipe.get("prompts")).get("set")
@@ -149,8 +169,11 @@ def group_words(recipe: Mapping[str, Any]) -> str:
     return ", ".join([*parts, *([f"judged by {judge.get('name')}{votes}"] if judge else [])])
 
 
-def setting_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
-    """Says what tells a result from others of the same model: its group, and the settings that belong to the model."""
+def setting_of(task: TaskSpec, recipe: Recipe) -> str:
+    """Says what tells a result from others of the same model.
+
+    Its group, and the settings that belong to the model.
+    """
     parts = [group_label(recipe)]
     parts += [f"{key}={value}" for key, value in mapping(recipe.get("task_args")).items()]
     longest = mapping(recipe.get("generation")).get("max_new_tokens")
@@ -162,13 +185,13 @@ def setting_of(task: TaskSpec, recipe: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _setting(key: str, value: Any) -> Any:
+def _setting(key: str, value: object) -> Any:
     if key == _OUTPUT_CLAIMS:
         return isinstance(value, Mapping)
     # A file is known by its hash, not by its name.
     return {**value, "file": None} if isinstance(value, Mapping) and "sha256" in value else value
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

@@ -1,7 +1,10 @@
-"""Serves the leaderboard's pages, makes them anew when the store changes, and takes packages: POST the zip file to `/submit`.
+"""Serves the leaderboard's pages, makes them anew when the store changes, and takes packages.
 
-The pages are files (`site.py`); nothing is computed for a reader, and another process makes them. `/submit` checks a package and
-says what would be shown; with `?confirm=yes` it submits it. Nothing that is served asks another host for anything.
+POST the zip file to `/submit`.
+
+The pages are files (`site.py`); nothing is computed for a reader, and another process makes them.
+`/submit` checks a package and says what would be shown; with `?confirm=yes` it submits it. Nothing
+that is served asks another host for anything.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, install_command
 from medical_tasks.io.files import found_at, read_bytes
 from medical_tasks.leaderboard.admission import AdmissionError, QueueFullError
@@ -31,6 +34,7 @@ from medical_tasks.leaderboard.storage import HUB, AlreadyStoredError, open_stor
 from medical_tasks.leaderboard.submission_package.contents import Package, PackageError
 from medical_tasks.runs.comparability import comparability_lines
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
+from medical_tasks.runs.results import Json
 
 if TYPE_CHECKING:
     import uvicorn
@@ -41,7 +45,10 @@ _LOG: Final = logging.getLogger(__name__)
 STORE_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_STORE"
 PORT_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PORT"
 PROXY_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PROXY"
-"""Set to anything where a reverse proxy of one's own passes visitors on; on a Space there always is one."""
+"""Set to anything where a reverse proxy of one's own passes visitors on.
+
+On a Space there always is one.
+"""
 DEFAULT_PORT: Final = 7860
 _HIGHEST_PORT: Final = 65535
 _HEAD_S: Final = 20.0
@@ -51,21 +58,25 @@ _LOOK_HUB_S: Final = 60.0
 
 
 def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
-    """Reads store, host and port from the environment; only on a Space are the pages reached from outside of this machine."""
+    """Reads store, host and port from the environment.
+
+    Only on a Space are the pages reached from outside of this machine.
+    """
     store = environment.get(STORE_VARIABLE, "").strip()
     if not store:
         raise UsageError(
-            f"{STORE_VARIABLE} is not set: it names the leaderboard's store. Set it to a folder (it may be empty), or to "
-            "hub:OWNER/NAME for dataset repositories of the Hub."
+            f"{STORE_VARIABLE} is not set: it names the leaderboard's store. Set it to a folder "
+            "(it may be empty), or to hub:OWNER/NAME for dataset repositories of the Hub."
         )
     on_space = bool(environment.get("SPACE_ID"))
-    given = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
-    if not (given.isascii() and given.isdigit() and 0 < int(given) <= _HIGHEST_PORT):
+    port = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
+    if not (port.isascii() and port.isdigit() and 0 < int(port) <= _HIGHEST_PORT):
         raise UsageError(
-            f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for {DEFAULT_PORT}."
+            f"{PORT_VARIABLE} is a port from 1 to 65535; got {port!r}. Leave it out for "
+            f"{DEFAULT_PORT}."
         )
     # A Space's proxy reaches the container from outside of it and asks for this port.
-    return (store, "0.0.0.0", DEFAULT_PORT) if on_space else (store, "127.0.0.1", int(given))  # noqa: S104
+    return (store, "0.0.0.0", DEFAULT_PORT) if on_space else (store, "127.0.0.1", int(port))  # noqa: S104
 
 
 def main() -> int:
@@ -78,7 +89,7 @@ def main() -> int:
     return 0
 
 
-def serve(place: str, host: str, port: int) -> None:
+def serve(store: str, host: str, port: int) -> None:
     """Serves a leaderboard until it is stopped; port 0 takes a free one."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
@@ -90,7 +101,7 @@ def serve(place: str, host: str, port: int) -> None:
         _listening(host, port) as listener,
         tempfile.TemporaryDirectory(prefix="medical-tasks-leaderboard-") as folder,
     ):
-        server = server_of(place, Path(folder))
+        server = server_of(store, Path(folder))
         host, port = listener.getsockname()
         log = logging.StreamHandler()
         log.addFilter(Sparing())
@@ -99,7 +110,7 @@ def serve(place: str, host: str, port: int) -> None:
             handlers=[log],
             format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         )
-        print(f"leaderboard: http://{host}:{port}/  store: {place}", flush=True)
+        print(f"leaderboard: http://{host}:{port}/  store: {store}", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
 
@@ -114,11 +125,15 @@ class Pages:
         self._names: Sequence[str] | None = None
 
     def update(self) -> None:
-        """Makes the pages anew if the store has other files than at the last time; its files never change."""
+        """Makes the pages anew if the store has other files than at the last time.
+
+        Its files never change.
+        """
         names = tuple(self.board.storage.names())
         if names == self._names:
             return
-        # In a process of its own: readers do not wait for it, and what it took of memory goes with it.
+        # In a process of its own: readers do not wait for it, and what it took of memory goes with
+        # it.
         command = [sys.executable, "-m", "medical_tasks", "leaderboard", "site", "--uploads"]
         done = subprocess.run(
             [*command, "--store", self._place, "--out", str(self.folder)],
@@ -131,14 +146,20 @@ class Pages:
         self._names = names
 
     def try_update(self) -> None:
-        """Updates them, or leaves what was; why is for the server's owner alone, since it names places of this machine."""
+        """Updates them, or leaves what was.
+
+        Why is for the server's owner alone, since it names places of this machine.
+        """
         try:
             self.update()
         except MissingError as error:
             _LOG.error("the pages are not up to date: %s", error)
 
     async def follow(self, changed: asyncio.Event) -> None:
-        """Updates the pages for ever: at once when something was submitted, else every few seconds."""
+        """Updates the pages for ever.
+
+        At once when something was submitted, else every few seconds.
+        """
         pause = _LOOK_HUB_S if self._place.startswith(HUB) else _LOOK_S
         while True:
             await asyncio.to_thread(self.try_update)
@@ -147,7 +168,7 @@ class Pages:
             changed.clear()
 
 
-def server_of(place: str, folder: Path) -> uvicorn.Server:
+def server_of(store: str, folder: Path) -> uvicorn.Server:
     """Makes the pages once, and the server, not yet started."""
     import uvicorn
     from starlette.applications import Starlette
@@ -182,7 +203,7 @@ def server_of(place: str, folder: Path) -> uvicorn.Server:
                 self.late.cancel()
                 self.late = None
 
-    pages = Pages(place, folder)
+    pages = Pages(store, folder)
     pages.try_update()
     changed = asyncio.Event()
 
@@ -216,7 +237,7 @@ def server_of(place: str, folder: Path) -> uvicorn.Server:
 
 
 class Files:
-    """Answers with the files of a site, packed where a browser takes that, and with none that is hidden."""
+    """Answers with the files of a site, packed where a browser takes that; with no hidden one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
@@ -230,7 +251,7 @@ class Files:
         path = self._folder / name
         # A file has one address: `index.html/` and `data//queue.json` are none.
         spelt = path.as_posix() == f"{self._folder.as_posix()}/{name}"
-        hidden = any(part.startswith(".") for part in name.split("/"))
+        hidden = any(name_part.startswith(".") for name_part in name.split("/"))
         there = spelt and not hidden and found_at(path) == "file"
         if not there or not path.resolve().is_relative_to(self._folder):
             if not (self._folder / "index.html").is_file():
@@ -244,7 +265,8 @@ class Files:
         if "gzip" in request.headers.get("accept-encoding", "") and packed.is_file():
             path, headers["content-encoding"] = packed, "gzip"
         about = path.stat()
-        # It may be kept, and is asked for again with its mark: what has not changed is not sent again.
+        # It may be kept, and is asked for again with its mark: what has not changed is not sent
+        # again.
         mark = headers["etag"] = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
         if request.headers.get("if-none-match") == mark:
             return Response(status_code=304, headers=headers)
@@ -268,7 +290,10 @@ _KINDS: Final = {
 
 
 async def _submitted(request: Request, board: Board) -> Response:
-    """Takes the body as a package: what is said of it is JSON with `state`, `said` and, of a sound one, `shown`."""
+    """Takes the body as a package.
+
+    What is said of it is JSON with `state`, `said` and, of a sound one, `shown`.
+    """
     from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse
 
@@ -279,22 +304,18 @@ async def _submitted(request: Request, board: Board) -> Response:
         )
     try:
         with tempfile.TemporaryFile() as file:
-            async for part in request.stream():
-                file.write(part)
+            async for chunk in request.stream():
+                file.write(chunk)
             file.seek(0)
             content = file.read()
     except ClientDisconnect:
         return JSONResponse({"state": "refused", "said": ["The package did not arrive."]}, 400)
-    work: Callable[..., Mapping[str, Any]] = (
-        _submit if request.query_params.get("confirm") == "yes" else _check
-    )
+    work: Callable[..., Json] = _submit if request.query_params.get("confirm") == "yes" else _check
     async with _CHECKED:
         return JSONResponse(await asyncio.to_thread(_answered, work, board, content))
 
 
-def _answered(
-    work: Callable[..., Mapping[str, Any]], board: Board, content: bytes
-) -> Mapping[str, Any]:
+def _answered(work: Callable[..., Json], board: Board, content: bytes) -> Json:
     try:
         return work(board, content)
     except AlreadyStoredError as error:
@@ -314,33 +335,36 @@ def _answered(
         return {"state": "refused", "said": [later]}
 
 
-def _check(board: Board, content: bytes) -> Mapping[str, Any]:
+def _check(board: Board, content: bytes) -> Json:
     return {"state": "sound", "said": [], "shown": _shown(board.read_new(content))}
 
 
-def _submit(board: Board, content: bytes) -> Mapping[str, Any]:
+def _submit(board: Board, content: bytes) -> Json:
     submission = board.submit(content)
-    waiting = [one.id for one in reversed(board.submissions("pending"))]
-    said = f"Its id is {submission.id}."
+    waiting = [pending.id for pending in reversed(board.submissions("pending"))]
+    text = f"Its id is {submission.id}."
     if submission.id in waiting:
-        said += f" It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue."
-    return {"state": "submitted", "said": [f"{said} A maintainer decides."]}
+        text += f" It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue."
+    return {"state": "submitted", "said": [f"{text} A maintainer decides."]}
 
 
-def _shown(package: Package) -> Mapping[str, Any]:
-    """What a sound package would put on the board: the submitter's words as they will be shown, and the numbers."""
+def _shown(package: Package) -> Json:
+    """What a sound package would put on the board.
+
+    The submitter's words as they will be shown, and the numbers.
+    """
     who, warnings, rows = package.manifest.submitter, [], []
     for task in package.manifest.tasks:
-        told = package.results["tasks"][task]
-        warnings += [f"{task}: {line}" for line in comparability_lines(task_spec(task), told)]
-        for name, metric in told["metrics"].items():
+        entry = package.results["tasks"][task]
+        warnings += [f"{task}: {line}" for line in comparability_lines(task_spec(task), entry)]
+        for name, metric in entry["metrics"].items():
             rows.append(
                 [
                     task,
                     metric_label(name, metric),
                     valued(metric),
                     interval(metric),
-                    coverage(told, metric),
+                    coverage(entry, metric),
                 ]
             )
     facts = [
@@ -354,7 +378,10 @@ def _shown(package: Package) -> Mapping[str, Any]:
 
 
 class Sparing(logging.Filter):
-    """Passes a kind of record its 1st, 10th, 100th ... time; of an error its type and place, since its text may quote a visitor."""
+    """Passes a kind of record its 1st, 10th, 100th ... time.
+
+    Of an error its type and place, since its text may quote a visitor.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -365,15 +392,15 @@ class Sparing(logging.Filter):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
             frames = traceback.extract_tb(error.__traceback__)
-            place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
-            said = f"{type(error).__name__} at {place}"
+            where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+            text = f"{type(error).__name__} at {where}"
         elif record.name.startswith("medical_tasks."):
-            said = record.getMessage()
+            text = record.getMessage()
         else:
-            said = f"{record.filename}:{record.lineno}"
-        self._times[said] += 1
-        times = self._times[said]
-        record.msg, record.args = f"{said} (time {times:,})", ()
+            text = f"{record.filename}:{record.lineno}"
+        self._times[text] += 1
+        times = self._times[text]
+        record.msg, record.args = f"{text} (time {times:,})", ()
         record.exc_info = record.exc_text = record.stack_info = None
         return str(times).strip("0") == "1"
 
@@ -384,6 +411,6 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port))
     except OSError as error:
         raise UsageError(
-            f"port {port} of {host} cannot be listened on ({error}). Stop what listens there, or set "
-            f"{PORT_VARIABLE} (or --port) to another port."
+            f"port {port} of {host} cannot be listened on ({error}). Stop what listens there, or "
+            f"set {PORT_VARIABLE} (or --port) to another port."
         ) from error

@@ -1,9 +1,11 @@
-"""Where a leaderboard keeps its files: one interface, a local folder or dataset repositories of the Hub behind it.
+"""Where a leaderboard keeps its files: a local folder, or a dataset repository of the Hub.
 
-Every file is written once. In a local folder it is written under a hidden name, synced and then linked to its own name, which
-fails where there is one: safe between processes without a lock that a killed one could leave behind. On the Hub each is a commit,
-refused where another came first; its title ends with a word of its own, by which a writer recognises it when the reply was lost. A
-package (`*.zip`) is uploaded by plain HTTP and not by Xet: a failure is then an answer with a status that comes in time.
+Every file is written once. In a local folder it is written under a hidden name, synced and then
+linked to its own name, which fails where there is one: safe between processes without a lock that a
+killed one could leave behind. On the Hub each is a commit, refused where another came first; its
+title ends with a word of its own, by which a writer recognises it when the reply was lost. A
+package (`*.zip`) is uploaded by plain HTTP and not by Xet: a failure is then an answer with a
+status that comes in time.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, system_reason
+from medical_tasks.runs.results import JsonDict
 
 
 class AlreadyStoredError(MedicalTasksError):
@@ -37,7 +40,10 @@ class AlreadyStoredError(MedicalTasksError):
 
 
 class Storage(Protocol):
-    """Files by name. Names have parts of lower-case letters, digits, `.`, `-` and `_`, joined by `/`."""
+    """Files by name.
+
+    Names have parts of lower-case letters, digits, `.`, `-` and `_`, joined by `/`.
+    """
 
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
@@ -53,19 +59,24 @@ HUB: Final = "hub:"
 """What a place on the Hub begins with; a folder of such a name is `./hub:...`."""
 
 
-def open_storage(place: str) -> Storage:
-    """Opens a local folder, made with the first file, or `hub:OWNER/NAME`; nothing is asked of the Hub yet."""
-    if place.startswith(HUB):
-        return HubStorage(place.removeprefix(HUB))
-    if not place.strip():
+def open_storage(store: str) -> Storage:
+    """Opens a local folder, made with the first file, or `hub:OWNER/NAME`.
+
+    Nothing is asked of the Hub yet.
+    """
+    if store.startswith(HUB):
+        return HubStorage(store.removeprefix(HUB))
+    if not store.strip():
         raise UsageError(
-            "--store is empty. Give a folder, or hub:OWNER/NAME for a dataset repository of the Hub."
+            "--store is empty. Give a folder, or hub:OWNER/NAME for a dataset repository of the "
+            "Hub."
         )
-    return LocalStorage(Path(place))
+    return LocalStorage(Path(store))
 
 
 _LONGEST_NAME: Final = 200
-# A part begins with a letter or digit: no `..`, no hidden file, no option. Lower case alone: two names never differ in case only,
+# A part begins with a letter or digit: no `..`, no hidden file, no option. Lower case alone: two
+# names never differ in case only,
 # which some file systems take for one.
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)*")
 
@@ -79,14 +90,18 @@ def check_name(name: str) -> str:
     """Returns the name; `UsageError` where no store can have it."""
     if not is_name(name):
         raise UsageError(
-            f"{name[:80]!a}: no name of a stored file. Its parts, joined by `/`, begin with a lower-case letter or digit and "
-            f"have no more than these, `.`, `-` and `_`; {_LONGEST_NAME} characters at most."
+            f"{name[:80]!a}: no name of a stored file. Its parts, joined by `/`, begin with a "
+            "lower-case letter or digit and have no more than these, `.`, `-` and `_`; "
+            f"{_LONGEST_NAME} characters at most."
         )
     return name
 
 
 def _chosen(prefix: str, listed: Callable[[str], Iterable[str]]) -> list[str]:
-    """Names that begin so, of those `listed` in a folder: of the prefix only whole parts say where to look."""
+    """Names that begin so, of those `listed` in a folder.
+
+    Of the prefix only whole parts say where to look.
+    """
     inside, slash, _ = prefix.rpartition("/")
     if slash and not is_name(inside):
         return []
@@ -99,7 +114,10 @@ _OLD_S: Final = 3600.0
 
 
 class LocalStorage:
-    """Files under one folder, made with the first file, for its owner alone. Implements `storage.Storage`."""
+    """Files under one folder, made with the first file, for its owner alone.
+
+    Implements `storage.Storage`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.expanduser().absolute()
@@ -110,42 +128,38 @@ class LocalStorage:
 
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
-        place = self.folder / check_name(name)
-        part = self.folder / _PARTS / uuid.uuid4().hex
+        path = self.folder / check_name(name)
+        temporary = self.folder / _PARTS / uuid.uuid4().hex
         try:
-            _make_folder(part.parent, top=self.folder)
+            _make_folder(temporary.parent, top=self.folder)
             self._drop_old_parts()
-            _make_folder(place.parent, top=self.folder)
-            _write(part, content)
-            os.link(part, place, follow_symlinks=False)
+            _make_folder(path.parent, top=self.folder)
+            _write(temporary, content)
+            os.link(temporary, path, follow_symlinks=False)
         except FileExistsError as error:
             raise _already(name) from error
         except OSError as error:
             raise self._unwritable(name, error) from error
         finally:
             with suppress(OSError):  # it goes when it is old
-                part.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
         try:
-            _sync_folder(place.parent)
+            _sync_folder(path.parent)
         except OSError as error:
-            place.unlink(
-                missing_ok=True
-            )  # it would be lost with the power: better not there at all
+            path.unlink(missing_ok=True)  # it would be lost with the power: better not there at all
             raise self._unwritable(name, error) from error
 
     def read(self, name: str) -> bytes:
         """Reads a file."""
-        place = self.folder / check_name(name)
+        path = self.folder / check_name(name)
         try:
             # A link in the store could lead to any file of this machine.
-            with os.fdopen(
-                os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb"
-            ) as file:
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
                 return file.read()
         except OSError as error:
             raise MissingError(
-                f"{name}: cannot be read from the store {self.folder} ({system_reason(error)}). `medical-tasks leaderboard check` "
-                "says what the store lacks."
+                f"{name}: cannot be read from the store {self.folder} ({system_reason(error)}). "
+                "`medical-tasks leaderboard check` says what the store lacks."
             ) from error
 
     def names(self, prefix: str = "") -> list[str]:
@@ -154,25 +168,26 @@ class LocalStorage:
             return _chosen(prefix, lambda inside: _walk(self.folder, inside))
         except OSError as error:
             raise MissingError(
-                f"{self.folder}: the store cannot be listed ({system_reason(error)}). See who owns it, or choose another --store."
+                f"{self.folder}: the store cannot be listed ({system_reason(error)}). See who owns "
+                "it, or choose another --store."
             ) from error
 
     def _drop_old_parts(self) -> None:
-        for part in (self.folder / _PARTS).iterdir():
+        for temporary in (self.folder / _PARTS).iterdir():
             with suppress(FileNotFoundError):  # its writer has finished
-                about = part.lstat()
+                about = temporary.lstat()
                 if time.time() - about.st_mtime > _OLD_S and not stat.S_ISDIR(
                     about.st_mode
                 ):  # folders are not ours
-                    part.unlink(missing_ok=True)
+                    temporary.unlink(missing_ok=True)
 
     def _unwritable(self, name: str, error: OSError) -> MissingError:
         step = "Free some space, see who owns it, or choose another --store"
         if error.errno in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
             step = "Its file system makes no hard links, or its rights forbid it: choose another --store"
         return MissingError(
-            f"{name}: cannot be written to the store {self.folder} ({system_reason(error)}); nothing was changed. {step}, and do "
-            "the same again."
+            f"{name}: cannot be written to the store {self.folder} ({system_reason(error)}); "
+            f"nothing was changed. {step}, and do the same again."
         )
 
 
@@ -180,9 +195,9 @@ def _already(name: str) -> AlreadyStoredError:
     return AlreadyStoredError(f"{name}: is in the store already; nothing was changed.")
 
 
-def _write(part: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes) -> None:
     number = os.open(
-        part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
     )
     with os.fdopen(number, "wb") as file:
         os.fchmod(file.fileno(), 0o600)  # also under a mask that takes more away
@@ -236,7 +251,10 @@ _DEADLINE_S: Final = 60.0
 
 
 class HubStorage:
-    """Files of a dataset repository, which must exist; for several threads. Each may take `deadline_s`, retries included."""
+    """Files of a dataset repository, which must exist; for several threads.
+
+    Each may take `deadline_s`, retries included.
+    """
 
     def __init__(
         self,
@@ -255,13 +273,13 @@ class HubStorage:
             )
         self.repo_id = repo_id
         self._api = HfApi(endpoint=endpoint, token=token)
-        self._where: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset"}
+        self._where: JsonDict = {"repo_id": repo_id, "repo_type": "dataset"}
         self._deadline_s, self._first_wait_s = deadline_s, first_wait_s
         # One commit at a time from here: only other processes can come first.
         self._writing = threading.Lock()
         # That a buffer is uploaded over HTTP is meant so.
         logging.getLogger("huggingface_hub._commit_api").addFilter(
-            lambda told: "binary IO buffer" not in str(told.msg)
+            lambda record: "binary IO buffer" not in str(record.msg)
         )
 
     def create(self, name: str, content: bytes) -> None:
@@ -277,7 +295,10 @@ class HubStorage:
         return bytes(self._retried(lambda: self._download(name), f"read {name}"))
 
     def names(self, prefix: str = "") -> list[str]:
-        """Lists the names that begin so, sorted; files that are not of this store (a README) are left out."""
+        """Lists the names that begin so, sorted.
+
+        Files that are not of this store (a README) are left out.
+        """
         return _chosen(
             prefix,
             lambda inside: self._retried(
@@ -309,17 +330,21 @@ class HubStorage:
             if branch.name == _BRANCH:
                 return str(branch.target_commit)
         raise MissingError(
-            f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is empty."
+            f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is "
+            "empty."
         )
 
     def _is_stored(self, name: str, revision: str, title: str) -> bool:
-        """Whether the file is there by our own commit; raises `AlreadyStoredError` where it is by another."""
-        found = self._api.get_paths_info(
+        """Whether the file is there by our own commit.
+
+        Raises `AlreadyStoredError` where it is by another.
+        """
+        infos = self._api.get_paths_info(
             paths=[name], expand=True, revision=revision, **self._where
         )
-        if not found:
+        if not infos:
             return False
-        if found[0].last_commit is not None and found[0].last_commit.title == title:
+        if infos[0].last_commit is not None and infos[0].last_commit.title == title:
             return True
         raise _already(name)
 
@@ -349,7 +374,10 @@ class HubStorage:
             return []  # no such folder yet
 
     def _retried(self, work: Callable[[], Any], doing: str) -> Any:
-        """Does it again after what passes: another's commit, too many requests, trouble of the server."""
+        """Does it again after what passes.
+
+        Another's commit, too many requests, trouble of the server.
+        """
         wait, end = self._first_wait_s, time.monotonic() + self._deadline_s
         while True:
             try:
@@ -365,7 +393,10 @@ class HubStorage:
 
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Waits so long and no longer: huggingface_hub sends most requests without any limit of time."""
+    """Waits so long and no longer.
+
+    Huggingface_hub sends most requests without any limit of time.
+    """
     outcome: Future[Any] = Future()
 
     def run() -> None:
@@ -396,7 +427,8 @@ def outside_errors() -> tuple[type[Exception], ...]:
     """What huggingface_hub raises when the Hub or the way to it is in trouble."""
     import httpx
 
-    # Its HTTP errors and time limits are OSErrors; replies it cannot read, and refused uploads, ValueErrors; hf_xet's own are
+    # Its HTTP errors and time limits are OSErrors; replies it cannot read, and refused uploads,
+    # ValueErrors; hf_xet's own are
     # RuntimeErrors.
     return (OSError, ValueError, RuntimeError, httpx.HTTPError, Conflict)
 
@@ -419,7 +451,10 @@ _UNSURE: Final = "Do the same again later: what was stored all the same is found
 
 
 def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
-    """Puts one of `outside_errors` into words, with the seconds to wait first; `doing` is what was being done (`store NAME`)."""
+    """Puts one of `outside_errors` into words, with the seconds to wait first.
+
+    `doing` is what was being done (`store NAME`).
+    """
     from huggingface_hub.errors import OfflineModeIsEnabled
 
     status = _status(error)
@@ -435,12 +470,12 @@ def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
     reason = _SECRET.sub(
         "...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     )[:200]
-    known = {"status": status, "repo": repo, "reason": reason, "unsure": _UNSURE}
-    said = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**known)}"
+    facts = {"status": status, "repo": repo, "reason": reason, "unsure": _UNSURE}
+    message = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**facts)}"
     if kind not in ("conflict", "busy", "unreached"):
-        return said, math.inf
+        return message, math.inf
     value = str(getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "0"))
-    return said, float(value) if kind == "busy" and value.isdecimal() else 0.0
+    return message, float(value) if kind == "busy" and value.isdecimal() else 0.0
 
 
 def _status(error: BaseException) -> int:

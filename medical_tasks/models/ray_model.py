@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from medical_tasks import errors
+import medical_tasks.errors as errors
 from medical_tasks.errors import (
     MedicalTasksError,
     MissingError,

@@ -1,8 +1,10 @@
-"""Reads finished runs into `ReportData`: everything a report shows, checked before a line of it is written."""
+"""Reads finished runs into `ReportData`.
+
+Everything a report shows, checked before a line of it is written.
+"""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -12,11 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks._version import __version__
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
+from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.errors import UsageError, doing
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
+from medical_tasks.options import Report
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.folders import (
     FinishedRun,
     is_unfinished,
@@ -50,41 +54,76 @@ from medical_tasks.report.texts import (
 )
 from medical_tasks.runs.calibrating import SUFFIX
 from medical_tasks.runs.recipes import recipe_differences
-from medical_tasks.runs.results import item_of
-from medical_tasks.spec import MetricSpec, Plot, TaskSpec
+from medical_tasks.runs.results import Json, JsonDict, Row, item_of
+from medical_tasks.spec import DatasetSpec, MetricSpec, Plot, TaskSpec
 
 _NO_ITEMS: Final = "Items are left out, as --no-items asks for."
 _UNKNOWN: Final = (
-    "This version of the suite does not know the task, so that neither its data nor what its metrics mean can be said: the numbers "
-    "are as the run wrote them. A report by the version that made the run shows more."
+    "This version of the suite does not know the task, so that neither its data nor what its "
+    "metrics mean can be said: the numbers are as the run wrote them. A report by the version "
+    "that made the run shows more."
 )
-_WITHHELD: Final = "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are shown."
+_WITHHELD: Final = (
+    "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are "
+    "shown."
+)
 
 
-def report_as_asked(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Writes the report with the options of the verb; returns its files by format."""
+def report(options: Report) -> dict[str, Path]:
+    """Writes the report of finished runs; returns its files by form."""
+    limit = options.max_text_bytes
+    return write_reports(
+        options.runs,
+        TextPlaces(
+            data=options.data,
+            source=options.source,
+            responses=options.responses,
+            upstream=options.upstream,
+            items=not options.no_items,
+        ),
+        out=options.out,
+        form=options.format,
+        title=options.title,
+        max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
+    )
+
+
+def write_reports(
+    folders: Sequence[Path],
+    places: TextPlaces = DEFAULT_PLACES,
+    *,
+    out: Path | None = None,
+    form: str | None = None,
+    title: str = "",
+    max_text_bytes: int = MAX_TEXT_BYTES,
+) -> dict[str, Path]:
+    """Writes the report of finished runs; returns its files by form.
+
+    Args:
+        folders: of the runs.
+        places: where texts of open data are looked for.
+        out: a file, or a folder; None for the run's own folder, or, of several, the one one is in.
+        form: `html`, `markdown` or `both`; None for both, or for what the suffix of `out` says.
+        title: heading of the report; "" for one made of the models and benchmarks.
+        max_text_bytes: what the texts of all items may take together.
+    """
     from medical_tasks.report.markdown import render_report
     from medical_tasks.report.page import render_page
 
-    def tell(said: str) -> None:
-        print(f"note: {said}", file=sys.stderr)
+    def note(text: str) -> None:
+        print(f"note: {text}", file=sys.stderr)
 
-    folders, _ = without_repeats(arguments.runs)
-    places = report_places(folders, arguments.out, arguments.format)
-    limit = MAX_TEXT_BYTES if arguments.max_text_bytes is None else arguments.max_text_bytes
-    given = {name: getattr(arguments, name) for name in ("data", "source", "responses", "upstream")}
-    with doing(f"gather the results and items of {len(folders)} runs"):
-        texts = TextPlaces(**given, items=not arguments.no_items)
-        data = report_data(
-            arguments.runs, texts, title=arguments.title, max_text_bytes=limit, tell=tell
-        )
-    for note in data.notes:
-        tell(note)
+    shown, _ = without_repeats(folders)
+    paths = report_places(shown, out, form)
+    with doing(f"gather the results and items of {len(shown)} runs"):
+        data = report_data(folders, places, title=title, max_text_bytes=max_text_bytes, tell=note)
+    for text in data.notes:
+        note(text)
     render = {"html": render_page, "markdown": render_report}
-    for form, path in places.items():
+    for kind, path in paths.items():
         with doing(f"write {path}"):
-            write_report(path, render[form](data))
-    return places
+            write_report(path, render[kind](data))
+    return paths
 
 
 def report_data(
@@ -93,7 +132,7 @@ def report_data(
     *,
     title: str = "",
     max_text_bytes: int = MAX_TEXT_BYTES,
-    tell: Callable[[str], None] = lambda said: None,
+    tell: Callable[[str], None] = lambda note: None,
 ) -> ReportData:
     """Reads finished runs.
 
@@ -102,99 +141,98 @@ def report_data(
     """
     if not folders:
         raise UsageError(
-            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` wrote."
+            "a report is of one run or more. Give the folders that `medical-tasks run` or `score` "
+            "wrote."
         )
     if max_text_bytes < 0:
         raise UsageError(f"--max-text-bytes must be 0 or more, got {max_text_bytes}.")
     shown, again = without_repeats(folders)
-    begun = [folder for folder in shown if is_unfinished(folder)]
-    if begun and len(begun) < len(shown):
-        shown = [folder for folder in shown if folder not in begun]
-        tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
-    read = [read_run(folder, items=places.items) for folder in shown]
+    runs = _read_runs(_finished(shown, tell), places)
+    # Those of one task stand together.
+    order = list(dict.fromkeys(name for run in runs for name in run.entries))
+    parts = []
+    for name in order:
+        for run in (run for run in runs if name in run.entries):
+            parts.append(_read_task(name, run, places, max_text_bytes))
+            del run.rows[name]  # a large run's rows take more room than its page
+    tasks_shown, lacking = _fitted(parts, max_text_bytes)
+    for what, where in lacking.items():
+        tell(f"{', '.join(where)}: {what}")
+    return ReportData(
+        title=title or report_title(tasks_shown),
+        tasks=tuple(tasks_shown),
+        suite=f"medical-tasks {__version__}",
+        notes=report_notes(tasks_shown, again),
+    )
+
+
+def _finished(folders: Sequence[Path], tell: Callable[[str], None]) -> Sequence[Path]:
+    """Leaves out runs that have no results yet, if others have."""
+    begun = [folder for folder in folders if is_unfinished(folder)]
+    if not begun or len(begun) == len(folders):
+        return folders
+    tell(f"left out, since these runs have no results yet: {', '.join(map(str, begun))}")
+    return [folder for folder in folders if folder not in begun]
+
+
+def _read_runs(folders: Sequence[Path], places: TextPlaces) -> list[FinishedRun]:
+    """Reads runs, each under a name of its own, and checks that the places of texts are of them."""
+    read = [read_run(folder, items=places.items) for folder in folders]
     names = run_names(read)
     runs = [replace(run, name=name) for run, name in zip(read, names, strict=True)]
     recipes = [entry["recipe"] for run in runs for entry in run.entries.values()]
     check_places(places.responses, recipes)
-    if places.source is not None and not any(
-        recipe.get("data", {}).get("config") == "own" for recipe in recipes
-    ):
+    configs = {recipe.get("data", {}).get("config") for recipe in recipes}
+    if places.source is not None and "own" not in configs:
         raise UsageError(
-            f"{places.source}: --source is for runs on data of your own (configuration own). Leave it out."
+            f"{places.source}: --source is for runs on data of your own (configuration own). Leave "
+            "it out."
         )
-    # Those of one task stand together.
-    order = list(dict.fromkeys(name for run in runs for name in run.entries))
-    made = []
-    for name in order:
-        for run in (each for each in runs if name in each.entries):
-            made.append(_read_task(name, run, places, max_text_bytes))
-            del run.rows[name]  # a large run's rows take more room than its page
-    fitted = fit_texts([(task.name, task.items) for task, _, _ in made], max_text_bytes)
-    shown_tasks = []
+    return runs
+
+
+_Part = tuple[ReportTask, str, int]
+"""A task with whole texts, what it is without, and how many items' texts were not read."""
+
+
+def _fitted(parts: Sequence[_Part], most: int) -> tuple[list[ReportTask], dict[str, list[str]]]:
+    """Cuts the texts of all tasks to what a report may hold; also says what is missing of which."""
+    fitted = fit_texts([(task.name, task.items) for task, _, _ in parts], most)
+    shown: list[ReportTask] = []
     lacking: dict[str, list[str]] = {}
-    for (task, missing, unread), part in zip(made, fitted, strict=True):
-        short = _said(part, unread, max_text_bytes)
-        note = " ".join(filter(None, (task.texts, short)))
-        shown_tasks.append(replace(task, items=part.items, texts=note))
+    for (task, missing, unread), items in zip(parts, fitted, strict=True):
+        short = _said(items, unread, most)
+        texts = " ".join(filter(None, (task.texts, short)))
+        shown.append(replace(task, items=items.items, texts=texts))
         if lacks := " ".join(filter(None, (missing, short))):
             lacking.setdefault(lacks, []).append(f"{task.name} ({task.run})")
-    for said, where in lacking.items():
-        tell(f"{', '.join(where)}: {said}")
-    return ReportData(
-        title=title or report_title(shown_tasks),
-        tasks=tuple(shown_tasks),
-        suite=f"medical-tasks {__version__}",
-        notes=report_notes(shown_tasks, again),
-    )
+    return shown, lacking
 
 
-def _read_task(
-    name: str, run: FinishedRun, places: TextPlaces, room: int
-) -> tuple[ReportTask, str, int]:
-    """A task of a run, with whole texts, what it is without, and how many items' texts there was no room to read."""
+def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _Part:
+    """Reads a task of a run; `room` is what its texts may take."""
     entry, rows = run.entries[name], run.rows[name]
     task = tasks().get(name)
     dataset = None if task is None else dataset_spec(task.dataset)
-    # What cannot be shown to be open is not: a task that is not known, or a run that was kept without texts.
+    # What cannot be shown to be open is not: a task that is not known, or a run that was kept
+    # without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
     private = dataset is None or withheld or not text_allowed(dataset)
-    declared = (
-        {} if task is None else {metric.name: metric for metric in task.metrics if not metric.part}
-    )
-    metrics = [metric for each, metric in declared.items() if each in entry["metrics"]]
-    metrics += [
-        _unknown(each, value, declared)
-        for each, value in entry["metrics"].items()
-        if each not in declared
-    ]
+    metrics = _metrics(task, entry)
     texts = TaskTexts(missing=_UNKNOWN)
     plots: list[Plot] = []
+    note_words: frozenset[str] | None = frozenset() if private else None
     if task is not None and dataset is not None:
-        withheld = withheld and text_allowed(dataset)
-        where = replace(places, items=False) if withheld else places
-        texts = find_texts(task, dataset, run, where, room=room)
-        if withheld:
-            texts = replace(texts, missing="", remark=_WITHHELD)
+        texts = _texts(task, dataset, run, places, room, withheld=withheld)
         plots += task.benchmark.plots(task, rows, texts.items)
         plots += judge_plots(task, entry) if task.judge else []
-        if repeats := entry["recipe"].get("repeats"):
-            said = f"Answers, readings and verdicts are those of the first of {repeats} repeats, values are means over all."
-            texts = replace(texts, remark=f"{texts.remark} {said}".strip())
+        note_words = task.benchmark.note_words() if private else None
     items: tuple[ReportItem, ...] = ()
     if places.items:
-        items = report_items(
-            rows,
-            [metric.name for metric in metrics],
-            texts,
-            verdicts_by_item(
-                run.verdicts.get(name, ()), [row["id"] for row in rows], private=private
-            ),
-            note_words=None
-            if not private
-            else task.benchmark.note_words()
-            if task is not None
-            else frozenset(),
-        )
+        ids = [row["id"] for row in rows]
+        verdicts = verdicts_by_item(run.verdicts.get(name, ()), ids, private=private)
+        names = [metric.name for metric in metrics]
+        items = report_items(rows, names, texts, verdicts, note_words=note_words)
     shown = ReportTask(
         run=run.name,
         folder=str(run.folder),
@@ -203,7 +241,7 @@ def _read_task(
         benchmark="" if task is None else task.benchmark.title,
         access="credentialed" if private else "open",
         entry=shown_entry(entry, private=private),
-        metrics=tuple(metrics),
+        metrics=metrics,
         items=items,
         texts=texts.note if places.items else f"{_NO_ITEMS} {texts.missing}".strip(),
         published=published_results(name),
@@ -214,44 +252,86 @@ def _read_task(
     return shown, texts.missing, texts.unread
 
 
-def _said(part: FittedItems, unread: int, max_bytes: int) -> str:
-    said = []
-    if part.cut:
-        said.append(
-            f"Texts of {part.cut:,} of {len(part.items):,} items are cut in their middle to {part.length:,} characters."
-        )
-    if emptied := part.emptied + unread:
-        said.append(
-            f"{emptied:,} of {len(part.items):,} items, the last ones, are shown without texts."
-        )
-    if said:
-        said.append(f"All texts of a report take at most {max_bytes:,} bytes (--max-text-bytes).")
-    return " ".join(said)
+def _metrics(task: TaskSpec | None, entry: Entry) -> tuple[MetricSpec, ...]:
+    """The metrics that an entry reports: those declared, then those of other versions."""
+    metrics = () if task is None else task.metrics
+    declared = {metric.name: metric for metric in metrics if not metric.part}
+    reported = entry["metrics"]
+    own = [metric for name, metric in declared.items() if name in reported]
+    others = [name for name in reported if name not in declared]
+    return (*own, *(_unknown(name, reported[name], declared) for name in others))
 
 
-def _unknown(name: str, value: Mapping[str, Any], declared: Mapping[str, MetricSpec]) -> MetricSpec:
-    """Of a metric that another version reported, no more is known than its entry says; a corrected one is as the raw one."""
+def _texts(
+    task: TaskSpec,
+    dataset: DatasetSpec,
+    run: FinishedRun,
+    places: TextPlaces,
+    room: int,
+    *,
+    withheld: bool,
+) -> TaskTexts:
+    """The texts of a task's items; of a run that was `withheld` only what plots need is read."""
+    withheld = withheld and text_allowed(dataset)
+    where = replace(places, items=False) if withheld else places
+    texts = find_texts(task, dataset, run, where, room=room)
+    if withheld:
+        texts = replace(texts, missing="", remark=_WITHHELD)
+    repeats = run.entries[task.name]["recipe"].get("repeats")
+    if repeats:
+        first = f"Answers, readings and verdicts are those of the first of {repeats} repeats"
+        remark = f"{texts.remark} {first}, values are means over all.".strip()
+        texts = replace(texts, remark=remark)
+    return texts
+
+
+def _said(fitted: FittedItems, unread: int, max_bytes: int) -> str:
+    sentences = []
+    if fitted.cut:
+        sentences.append(
+            f"Texts of {fitted.cut:,} of {len(fitted.items):,} items are cut in their middle to "
+            f"{fitted.length:,} characters."
+        )
+    if emptied := fitted.emptied + unread:
+        sentences.append(
+            f"{emptied:,} of {len(fitted.items):,} items, the last ones, are shown without texts."
+        )
+    if sentences:
+        sentences.append(
+            f"All texts of a report take at most {max_bytes:,} bytes (--max-text-bytes)."
+        )
+    return " ".join(sentences)
+
+
+def _unknown(name: str, value: Json, declared: Mapping[str, MetricSpec]) -> MetricSpec:
+    """Of a metric that another version reported, no more is known than its entry says.
+
+    A corrected one is as the raw one.
+    """
     raw = declared.get(name.removesuffix(SUFFIX))
     if raw is not None:
         return replace(raw, name=name, description=f"{raw.name}, corrected for the judge's errors.")
     return MetricSpec(name=name, kind="mean", description="", unit=str(value.get("unit", "")))
 
 
-def shown_entry(entry: Mapping[str, Any], *, private: bool) -> dict[str, Any]:
-    """Copies an entry; of credentialed data with its reasons reduced once more to classes that hold no text."""
+def shown_entry(entry: Entry, *, private: bool) -> JsonDict:
+    """Copies an entry.
+
+    Of credentialed data with its reasons reduced once more to classes that hold no text.
+    """
     if not private:
         return dict(entry)
-    made = {**entry, "coverage": _reduced(entry["coverage"])}
+    shown = {**entry, "coverage": _reduced(entry["coverage"])}
     if (judge := entry.get("judge")) is not None:
-        made["judge"] = {**judge, "verdicts": _reduced(judge["verdicts"])}
-    return made
+        shown["judge"] = {**judge, "verdicts": _reduced(judge["verdicts"])}
+    return shown
 
 
-def _reduced(told: Mapping[str, Any]) -> dict[str, Any]:
+def _reduced(counted: Json) -> JsonDict:
     counts: Counter[str] = Counter()
-    for reason, count in told["unscored"].items():
+    for reason, count in counted["unscored"].items():
         counts[redact_reason(reason)] += count
-    return {**told, "unscored": dict(sorted(counts.items()))}
+    return {**counted, "unscored": dict(sorted(counts.items()))}
 
 
 def report_title(shown: Sequence[ReportTask]) -> str:
@@ -260,26 +340,26 @@ def report_title(shown: Sequence[ReportTask]) -> str:
         ("runs", [task.run for task in shown]),
         ("benchmarks", [task.benchmark or task.name for task in shown]),
     )
-    said = []
-    for kind, each in kinds:
-        names = list(dict.fromkeys(each))
+    parts = []
+    for kind, named in kinds:
+        names = list(dict.fromkeys(named))
         *first, last = names
-        said.append(
+        parts.append(
             f"{len(names)} {kind}"
             if len(names) > 3
             else f"{', '.join(first)} and {last}"
             if first
             else last
         )
-    return " on ".join(said)
+    return " on ".join(parts)
 
 
 def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple[str, ...]:
     """The sentences that hold for the whole report."""
     notes = [f"{folder} was given more than once and is shown once." for folder in repeated]
     by_name: dict[str, list[ReportTask]] = {}
-    for each in shown:
-        by_name.setdefault(each.name, []).append(each)
+    for task in shown:
+        by_name.setdefault(task.name, []).append(task)
     for name, runs in by_name.items():
         for later in runs[1:]:
             notes += _differences(name, runs[0], later)
@@ -288,32 +368,32 @@ def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple
 
 def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
     """What keeps two runs of a task apart; each is told against the first run of the task."""
-    found = recipe_differences(
+    differences = recipe_differences(
         name, first.entry["recipe"], second.entry["recipe"], metrics=tuple(first.metrics)
     )
     pair = f"{name}, {first.run} and {second.run}"
-    told = (*found.refused, *(warned.text for warned in found.warned))
-    said = [f"{pair}: {each}" for each in told]
-    for setting, why in found.left_out.items():
+    sentences = (*differences.refused, *(warned.text for warned in differences.warned))
+    notes = [f"{pair}: {sentence}" for sentence in sentences]
+    for setting, why in differences.left_out.items():
         names = ", ".join(metric.name for metric in first.metrics if metric.needs == setting)
-        said.append(f"{pair}: {names or setting} cannot be compared: {why}")
-    return said
+        notes.append(f"{pair}: {names or setting} cannot be compared: {why}")
+    return notes
 
 
 def verdicts_by_item(
-    lines: Iterable[Mapping[str, Any]], ids: Iterable[str], *, private: bool
+    lines: Iterable[Row], ids: Iterable[str], *, private: bool
 ) -> dict[str, tuple[ReportVerdict, ...]]:
     """Gives each item its verdicts."""
-    known = frozenset(ids)
-    found: dict[str, list[ReportVerdict]] = {}
+    item_ids = frozenset(ids)
+    by_item: dict[str, list[ReportVerdict]] = {}
     for line in lines:
-        item = item_of(line["id"], known)
+        item = item_of(line["id"], item_ids)
         if item is not None and "repeat" not in line:  # the texts beside them are of the first
-            found.setdefault(item, []).append(_verdict(line, item, private=private))
-    return {item: tuple(verdicts) for item, verdicts in found.items()}
+            by_item.setdefault(item, []).append(_verdict(line, item, private=private))
+    return {item: tuple(verdicts) for item, verdicts in by_item.items()}
 
 
-def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerdict:
+def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
     value, votes = line.get("value"), line.get("votes")
     unscored, text = _text(line.get("unscored")), _text(line.get("text"))
     if private:
@@ -329,7 +409,7 @@ def _verdict(line: Mapping[str, Any], item: str, *, private: bool) -> ReportVerd
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A value as people read it: a text as it is, nothing as "", all else as JSON."""
     if value is None:
         return ""
@@ -342,25 +422,27 @@ _JUDGE_RECIPE: Final = frozenset(
 """What a judge's recipe has beside its identity."""
 
 
-def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
-    """How well the run's judge agrees with people, by the last check of it on record on this machine."""
+def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
+    """How well the run's judge agrees with people, by the last check of it on this machine."""
     judge = entry["recipe"].get("judge")
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):
         return []
     identity = {name: value for name, value in judge.items() if name not in _JUDGE_RECIPE}
-    asked = {
+    setting = {
         "votes": judge.get("votes", 1),
         "mode": judge.get("mode", "single"),
         "prompts": judge["prompts"].get("set", "own"),
         "name": check_set_of(task),
     }
-    check = last_check(identity, **asked)
+    check = last_check(identity, **setting)
     if check is None or "problem" in check:
         return []
-    told = {name: {**check[name], "n": check["scored"]} for name in ("accuracy", "kappa")}
+    measures = {name: {**check[name], "n": check["scored"]} for name in ("accuracy", "kappa")}
     if not (
         points := tuple(
-            point_of(name, each) for name, each in told.items() if each["ci_low"] is not None
+            point_of(name, figures)
+            for name, figures in measures.items()
+            if figures["ci_low"] is not None
         )
     ):
         return []
@@ -370,6 +452,6 @@ def judge_plots(task: TaskSpec, entry: Mapping[str, Any]) -> list[Plot]:
             x_label="Measure",
             y_label="Agreement",
             points=points,
-            note=describe(check, judge=str(judge.get("name")), **asked) + ".",
+            note=describe(check, judge=str(judge.get("name")), **setting) + ".",
         )
     ]

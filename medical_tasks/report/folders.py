@@ -1,118 +1,51 @@
-"""The folders of a report: finished runs, each with a short name of its own, and where the report is written.
+"""The folders of a report: finished runs, each under a short name, and where it is written.
 
 A report is written whole, and never over anything but an older report.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.files import WholeFile, open_file
-from medical_tasks.io.json_records import Field, optional
-from medical_tasks.models.usage import FORECAST, USAGE
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import (
     RESULTS_FILE,
+    Row,
     damaged,
     read_items,
     read_results,
     read_verdicts,
 )
 
-Form = Field | Mapping[str, "Form"]
-"""What JSON must be: a `Field`, or forms by name, `*` for every name there is; more may stand beside."""
-
-ANYTHING: Final = Field(holds=lambda value: True, rule="a value")
-TEXT: Final = Field(holds=lambda value: isinstance(value, str), rule="a text")
-COUNT: Final = Field(holds=lambda value: type(value) is int and value >= 0, rule="a count")
-_FLAG: Final = Field(holds=lambda value: isinstance(value, bool), rule="true or false")
-_NUMBER: Final = Field(
-    holds=lambda value: value is None or (isinstance(value, int | float) and math.isfinite(value)),
-    rule="a number",
-)
-_COUNTS: Final = Field(
-    holds=lambda value: isinstance(value, dict) and all(map(COUNT.holds, value.values())),
-    rule="counts by reason",
-)
-_REPEATS: Final = Field(
-    holds=lambda value: (
-        isinstance(value, dict)
-        and isinstance(value.get("values"), list)
-        and all(map(_NUMBER.holds, [*value["values"], *({**value, "values": None}.values())]))
-    ),
-    rule="figures of repeats",
-)
-_ESTIMATE: Final[Form] = {
-    "n": COUNT,
-    "repeats": optional(_REPEATS),
-    **dict.fromkeys(("value", "ci_low", "ci_high", "bound_low", "bound_high"), _NUMBER),
-}
-_ENTRY: Final[Mapping[str, Form]] = {
-    "n_items": COUNT,
-    "metrics": {"*": _ESTIMATE},
-    "coverage": {
-        "asked": COUNT,
-        "answered": COUNT,
-        "scored": COUNT,
-        "unscored": {},
-        "unclear": optional(_COUNTS),
-    },
-    "breakdown": {"*": {"*": {"*": _ESTIMATE}}},
-    "recipe": {"model": {"name": TEXT}},
-    "cut_at_length": optional(COUNT),
-    "shortened": optional(COUNT),
-}
-_MORE: Final[Mapping[str, Form]] = {
-    "usage": USAGE,
-    "judge": {
-        **{"name": TEXT, "check": TEXT, "comparable": _FLAG, "usage": USAGE, "forecast": FORECAST},
-        **dict.fromkeys(("votes", "from_store", "calls", "votes_saved"), COUNT),
-        "verdicts": {"asked": COUNT, "decided": COUNT, "unscored": {}},
-    },
-}
-"""What is looked at only where it is there."""
-
-
-def damage(value: Any, form: Form, place: str = "") -> str:
-    """Says how JSON breaks a form first; "" where it does not."""
-    if isinstance(form, Field):
-        return (
-            ""
-            if form.holds(value)
-            else f"has {place} {repr(value)[:60]}, which must be {form.rule}"
-        )
-    if not isinstance(value, Mapping):
-        return f"has {place} {repr(value)[:60]}, which must be an object"
-    for name, part in form.items():
-        for each in value if name == "*" else (name,):
-            at = f"{place}.{each}" if place else each
-            if each in value:
-                if said := damage(value[each], part, at):
-                    return said
-            elif not isinstance(part, Field) or part.required:
-                return f"lacks {at}"
-    return ""
+if TYPE_CHECKING:
+    from medical_tasks.io.forms import Form
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """A finished run."""
+    """A finished run.
 
-    name: str  # unique in the report
+    Attributes:
+        name: unique in the report.
+        folder: of the run.
+        entries: of `results.json`, by task.
+        rows: of `items.parquet`, by task; let go when they were read.
+        verdicts: of `verdicts.jsonl`, by task.
+    """
+
+    name: str
     folder: Path
-    entries: Mapping[str, Mapping[str, Any]]  # of `results.json`, by task
-    rows: dict[
-        str, list[Mapping[str, Any]]
-    ]  # of `items.parquet`, by task; let go when they were read
-    verdicts: Mapping[str, Sequence[Mapping[str, Any]]]  # of `verdicts.jsonl`, by task
+    entries: Mapping[str, Entry]
+    rows: dict[str, list[Row]]
+    verdicts: Mapping[str, Sequence[Row]]
 
 
 def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
@@ -122,11 +55,11 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
         raise damaged(folder / RESULTS_FILE, "it has no task")
     for task, entry in entries.items():
         check_entry(folder / RESULTS_FILE, task, entry)
-    rows: dict[str, list[Mapping[str, Any]]] = {task: [] for task in entries}
+    rows: dict[str, list[Row]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
             rows[row["task"]].append(row)
-    verdicts: dict[str, list[Mapping[str, Any]]] = {}
+    verdicts: dict[str, list[Row]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
     return FinishedRun(
@@ -135,25 +68,31 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
 
 
 def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Parts folders into those that are new and those that were given before, however they were written."""
+    """Parts folders into new ones and those that were given before, however they were written."""
     first: list[Path] = []
     again: list[Path] = []
-    known: set[Path] = set()
+    paths: set[Path] = set()
     for folder in folders:
-        place = folder.expanduser().resolve()
-        (again if place in known else first).append(folder)
-        known.add(place)
+        path = folder.expanduser().resolve()
+        (again if path in paths else first).append(folder)
+        paths.add(path)
     return first, again
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Whether a folder is of a run that was begun and has no results: stopped, or still under way."""
-    place = folder.expanduser()
-    return (place / SETTINGS_FILE).is_file() and not (place / RESULTS_FILE).exists()
+    """Whether a folder is of a run that was begun and has no results.
+
+    Stopped, or still under way.
+    """
+    path = folder.expanduser()
+    return (path / SETTINGS_FILE).is_file() and not (path / RESULTS_FILE).exists()
 
 
 def run_names(runs: Sequence[FinishedRun]) -> list[str]:
-    """Names each run by its model, as short as tells the models apart, and by its folder too where runs share a model."""
+    """Names each run by its model, as short as tells the models apart.
+
+    Runs that share a model are named by their folders too: `smollm2 (seed-1)`.
+    """
     whole = [str(next(iter(run.entries.values()))["recipe"]["model"]["name"]) for run in runs]
     last = {
         name: name if name.startswith("baseline/") else name.rstrip("/").rpartition("/")[2]
@@ -171,9 +110,9 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """Names each folder by the last part of its path, and by as many more as tell it from the others."""
+    """Names each folder by the last part of its path, and as many more as tell it from others."""
     parts = [
-        [part for part in folder.expanduser().resolve().parts if part != "/"] for folder in folders
+        [name for name in folder.expanduser().resolve().parts if name != "/"] for folder in folders
     ]
     names: list[str] = []
     for own in parts:
@@ -184,17 +123,16 @@ def short_names(folders: Sequence[Path]) -> list[str]:
     return names
 
 
-def check_entry(
-    path: Path, task: str, entry: Mapping[str, Any], form: Form = MappingProxyType({})
-) -> None:
-    """Raises for an entry of `results.json` that is not as it was written; `form` says what else is needed of it."""
-    more = {name: form for name, form in _MORE.items() if entry.get(name) is not None}
-    cut: Form = {"recipe": {"truncation": {"rule": ANYTHING}}} if entry.get("shortened") else {}
-    if said := damage(entry, {**_ENTRY, **more}) or damage(entry, cut) or damage(entry, form):
-        raise damaged(path, f"{task} {said}")
-    asked, scored = (entry["coverage"][name] for name in ("asked", "scored"))
-    if scored > asked:
-        raise damaged(path, f"{task} has {scored} scored items of {asked} asked")
+def check_entry(path: Path, task: str, entry: Entry, form: type[Form] | None = None) -> None:
+    """Raises for an entry of `results.json` that is not as it was written.
+
+    `form` is one that asks for more than what a report needs.
+    """
+    from medical_tasks.io.forms import complaint
+    from medical_tasks.report import forms
+
+    if problem := complaint(form or forms.Entry, entry):
+        raise damaged(path, f"{task}: {problem}")
 
 
 MARK: Final = "<!-- medical-tasks report -->"
@@ -203,17 +141,18 @@ _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
 """How the Markdown begins that `run` and `score` write."""
 _SUFFIXES: Final = {"html": (".html", ".htm"), "markdown": (".md", ".markdown")}
 _OTHER_SUFFIX: Final = re.compile(r"\.[a-z]{2,5}")
-"""Of a file of another kind: folders that are not there yet may have a dot, but hardly a word behind it."""
+"""Of a file of another kind: a new folder may have a dot, but hardly a word behind it."""
 _NAMES: Final = {"html": "report.html", "markdown": REPORT_FILE}
 
 
 def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None) -> dict[str, Path]:
     """Says which files are written.
 
-    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or, with several, this one.
-    `wanted`: `html`, `markdown`, `both`; None for both, or for what the suffix of `out` says.
+    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's folder, or,
+    with several, this one. `wanted`: `html`, `markdown`, `both`; None for both, or for what the
+    suffix of `out` says.
     """
-    place = (
+    target = (
         out.expanduser()
         if out is not None
         else folders[0].expanduser()
@@ -221,26 +160,28 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
         else Path()
     )
     named = next(
-        (form for form, suffixes in _SUFFIXES.items() if place.suffix.lower() in suffixes), None
+        (form for form, suffixes in _SUFFIXES.items() if target.suffix.lower() in suffixes), None
     )
     if (
         out is not None
         and named is None
-        and not place.is_dir()
-        and _OTHER_SUFFIX.fullmatch(place.suffix.lower())
+        and not target.is_dir()
+        and _OTHER_SUFFIX.fullmatch(target.suffix.lower())
     ):
         raise UsageError(
-            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {place.suffix}. Give such a name, or a folder."
+            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {target.suffix}. Give "
+            "such a name, or a folder."
         )
-    if out is None or place.is_dir() or named is None:
+    if out is None or target.is_dir() or named is None:
         forms = tuple(_NAMES) if wanted in (None, "both") else (str(wanted),)
-        places = {form: place / _NAMES[form] for form in forms}
+        places = {form: target / _NAMES[form] for form in forms}
     elif wanted not in (None, named):
         raise UsageError(
-            f"--out {out}: by its suffix it is {named}, but --format is {wanted}. Give a folder, or leave one of the two out."
+            f"--out {out}: by its suffix it is {named}, but --format is {wanted}. Give a folder, "
+            "or leave one of the two out."
         )
     else:
-        places = {named: place}
+        places = {named: target}
     for path in places.values():
         check_place(path)
     return places
@@ -261,7 +202,8 @@ def check_place(path: Path) -> None:
         ) from error
     if not (head.startswith(MARK) or _OF_A_RUN.match(head)):
         raise UsageError(
-            f"{path}: is there and is no report of this suite, so it is not written over. Choose another --out, or remove it."
+            f"{path}: is there and is no report of this suite, so it is not written over. Choose "
+            "another --out, or remove it."
         )
 
 

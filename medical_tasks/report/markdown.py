@@ -1,14 +1,16 @@
-"""Reports as Markdown: `report.md` of one run, and a report of several runs without items, which only the page shows.
+"""Reports as Markdown: `report.md` of one run, and a report of several runs.
 
-The documents are templates; every text put into one is made inert, unless it is `Markup`, which is Markdown already.
+Items are on the page alone.
+
+The documents are templates; every text put into one is made inert, unless it is `Markup`, which is
+Markdown already.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +18,20 @@ from typing import TYPE_CHECKING, Any
 from medical_tasks.io.files import WholeFile
 from medical_tasks.report.html_parts import Markup, assets_text
 from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.table import Cell, Table
+from medical_tasks.report.tables import (
+    breakdown_table,
+    metrics_table,
+    overview_table,
+    own_table,
+    points_table,
+    published_table,
+)
 from medical_tasks.report.terminal import entry_notes
 from medical_tasks.runs.comparability import paper_lines
-from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, number, valued
-from medical_tasks.spec import Plot, Table
+from medical_tasks.runs.results import Json
+from medical_tasks.spec import Plot
+from medical_tasks.spec import Table as OwnTable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,19 +50,32 @@ _INERT = (
     ("][", "]&#91;"),
 )
 """Signs that a Markdown program acts on, and how they are written so that it shows them."""
-_RUN = ("run",)
-_METRIC = ("metric", "value", "interval", "n", "scored", "bounds")
-_Told = Sequence[tuple[tuple[str, ...], Mapping[str, Any]]]
-"""A task's entries of `results.json`, each with the cell that names its run, or with none where there is one run alone."""
 
 
-def render_markdown(results: Mapping[str, Any]) -> str:
+def render_markdown(results: Json) -> str:
     """Makes one run's report from the content of `results.json`."""
-    return filled("run.md", tasks=results["tasks"])
+    tasks = [
+        ReportTask(
+            run="",
+            folder="",
+            name=name,
+            title="",
+            benchmark="",
+            access="",
+            entry=entry,
+            metrics=(),
+            items=(),
+        )
+        for name, entry in results["tasks"].items()
+    ]
+    return filled("run.md", tasks=tasks)
 
 
-def write_markdown(results: Mapping[str, Any], folder: Path) -> Path:
-    """Writes the report into the run's folder and returns its path; a folder that cannot be written is an `IncompleteError`."""
+def write_markdown(results: Json, folder: Path) -> Path:
+    """Writes the report into the run's folder and returns its path.
+
+    A folder that cannot be written is an `IncompleteError`.
+    """
     path = folder / REPORT_FILE
     with WholeFile(path) as file:
         file.write(render_markdown(results))
@@ -60,27 +85,21 @@ def write_markdown(results: Mapping[str, Any], folder: Path) -> Path:
 def render_report(data: ReportData) -> str:
     """Makes the report of one or more runs."""
     by_name: dict[str, list[ReportTask]] = {}
-    headlines = []
-    for each in data.tasks:
-        reported = each.entry["metrics"]
-        order = dict.fromkeys(
-            [*(spec.name for spec in each.metrics if spec.name in reported), *reported]
-        )
-        entry = {**each.entry, "metrics": {name: reported[name] for name in order}}
-        by_name.setdefault(each.name, []).append(replace(each, entry=entry))
-        if order:
-            cells = _metric_cells(next(iter(order)), entry)
-            headlines.append((each.name, each.run, *cells))
-    tasks = [
-        (runs, [((each.run,) if len(runs) > 1 else (), each.entry) for each in runs])
-        for runs in by_name.values()
-    ]
-    shown = table(("task", "run", *_METRIC), headlines)
-    return filled("report.md", data=data, tasks=tasks, headlines=shown)
+    for task in data.tasks:
+        by_name.setdefault(task.name, []).append(task)
+    return filled(
+        "report.md",
+        data=data,
+        tasks=by_name.values(),
+        headlines=markdown_table(overview_table(data.tasks, headlines=True)),
+    )
 
 
 def filled(template: str, *, finalize: Callable[[Any], Any] | None = None, **values: Any) -> str:
-    """Makes a document of a template; `finalize` makes what is put into one inert, where it is no Markdown."""
+    """Makes a document of a template.
+
+    `finalize` makes what is put into one inert, where it is no Markdown.
+    """
     text = _environment(finalize or cell).get_template(template).render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
 
@@ -97,13 +116,14 @@ def _environment(finalize: Callable[[Any], Any]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    known = (code, as_json, metrics, breakdowns, points, published, words, entry_notes, paper_lines)
-    environment.globals |= {each.__name__: each for each in known}
+    functions = (code, as_json, metrics, breakdowns, published, entry_notes, paper_lines)
+    environment.globals |= {function.__name__: function for function in functions}
+    environment.globals |= {"own": _own, "points": _points}
     return environment
 
 
-def cell(text: Any) -> Markup:
-    """Writes a text on one line, in which no bar is a border, nothing is HTML, and nothing is a link or a picture."""
+def cell(text: object) -> Markup:
+    """Writes a text on one line, inert: no border of a table, no HTML, no link, no picture."""
     if isinstance(text, Markup):
         return text
     line = " ".join(str(text).split())
@@ -117,88 +137,48 @@ def code(text: str) -> Markup:
     return Markup("`" + " ".join(text.replace("`", "'").split()).replace("|", "\\|") + "`")
 
 
-def as_json(value: Any) -> Markup:
+def as_json(value: object) -> Markup:
     """Writes a recipe for a block of JSON, which no text in it can end."""
     return Markup(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
-    """Writes a table."""
-    first, *others = (f"| {' | '.join(map(cell, row))} |" for row in (header, *rows))
+def markdown_table(table: Table) -> Markup:
+    """Writes a table without its drawings."""
+    shown = [index for index, column in enumerate(table.columns) if column.kind != "plot"]
+    header = [cell(table.columns[index].label) for index in shown]
+    rows = [[_written(row.cells[index]) for index in shown] for row in table.rows]
+    first, *others = (f"| {' | '.join(cells)} |" for cells in (header, *rows))
     return Markup("\n".join([first, "|" + "---|" * len(header), *others]))
 
 
-def metrics(told: _Told) -> Markup:
-    """A task's numbers."""
-    rows = [(*run, *_metric_cells(name, entry)) for run, entry in told for name in entry["metrics"]]
-    return table((*_RUN[: len(told[0][0])], *_METRIC), rows)
+def _written(shown: Cell | str) -> Markup:
+    if isinstance(shown, str):
+        return cell(shown)
+    text = cell(" ".join(filter(None, (shown.text, shown.note))))
+    return Markup(f"[{text}]({shown.href})") if shown.href.startswith("https://") else text
 
 
-def _metric_cells(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Never a number without its interval and coverage."""
-    metric = entry["metrics"][name]
-    counts = (str(metric["n"]), coverage(entry, metric), bounds(metric))
-    return metric_label(name, metric), valued(metric), interval(metric), *counts
+def metrics(tasks: Sequence[ReportTask]) -> Markup:
+    """A task's numbers; never a number without its interval and coverage."""
+    return markdown_table(metrics_table(tasks, id=""))
 
 
-def breakdowns(told: _Told) -> Iterator[tuple[str, Markup]]:
-    """Each breakdown of a task, with its table."""
-    for by in dict.fromkeys(by for _, entry in told for by in entry["breakdown"]):
-        entries = [(run, entry) for run, entry in told if by in entry["breakdown"]]
-        parts = [
-            (group, run, part)
-            for run, entry in entries
-            for group, part in entry["breakdown"][by].items()
-        ]
-        whole = {name: metric for _, entry in entries for name, metric in entry["metrics"].items()}
-        # Of the parts of an item only some metrics are told.
-        names = [name for name in whole if all(name in part for _, _, part in parts)]
-        groups = list(dict.fromkeys(group for group, _, _ in parts))
-        rows = [
-            (group, *run, str(part[names[0]]["n"]), *(_value(part[name]) for name in names))
-            for group, run, part in sorted(parts, key=lambda each: groups.index(each[0]))
-            if names
-        ]
-        labels = (f"{metric_label(name, whole[name])} (interval)" for name in names)
-        yield by, table((by, *_RUN[: len(told[0][0])], "n", *labels), rows) if names else Markup("")
+def breakdowns(tasks: Sequence[ReportTask]) -> Iterator[tuple[str, str, Markup]]:
+    """Each breakdown of a task, with what its table shows, and the table."""
+    for by in dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]):
+        if (table := breakdown_table(tasks, by, id="")) is not None:
+            yield by, table.caption, markdown_table(table)
 
 
-def _value(metric: Mapping[str, Any]) -> str:
-    return f"{number(metric['value'], metric.get('unit', ''))} ({interval(metric)})"
+def published(tasks: Sequence[ReportTask]) -> tuple[Markup, list[tuple[str, ...]]]:
+    """What papers report on a task, and the notes on in what their settings differ."""
+    table, notes = published_table(tasks, id="")
+    return markdown_table(table), notes
 
 
-def words(shown: Table) -> Markup:
-    """A benchmark's own table."""
-    return table(shown.header, shown.rows)
+def _own(shown: OwnTable) -> Markup:
+    return markdown_table(own_table(shown, id="", caption=""))
 
 
-def points(plot: Plot) -> Markup:
-    """What a plot shows, as a table."""
-    rows = []
-    for point in plot.points:
-        shown = {"value": point.value, "ci_low": point.low, "ci_high": point.high}
-        rows.append((point.label, number(point.value, ""), interval(shown), str(point.n)))
-    return table((plot.x_label, f"{plot.y_label} %", "interval", "n"), rows)
-
-
-def published(task: ReportTask) -> tuple[Markup, list[tuple[str, ...]]]:
-    """The table of what papers report on a task, and the notes on in what their settings differ."""
-    units = {name: str(metric.get("unit", "")) for name, metric in task.entry["metrics"].items()}
-    names = list(dict.fromkeys(name for result in task.published for name in result.metrics))
-    notes = list(
-        dict.fromkeys(result.differences for result in task.published if result.differences)
-    )
-    rows = []
-    for result in task.published:
-        told = result.metrics
-        values = (
-            number(told[name], units.get(name, "")) if name in told else "not stated"
-            for name in names
-        )
-        items = "not stated" if result.n_items is None else str(result.n_items)
-        linked = result.link.startswith("https://")
-        source = Markup(f"[{cell(result.source)}]({result.link})") if linked else result.source
-        note = f"note {notes.index(result.differences) + 1}" if result.differences else "none named"
-        rows.append((result.model, result.setting, *values, items, result.judge, source, note))
-    labels = (f"{name} ({units[name]})" if units.get(name) else f"{name} %" for name in names)
-    return table(("model", "setting", *labels, "n", "judge", "source", "differences"), rows), notes
+def _points(plot: Plot) -> Markup:
+    return markdown_table(points_table(plot))

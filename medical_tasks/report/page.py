@@ -1,6 +1,7 @@
 """A report as one page, from its overview to each task's section and the browser of its items.
 
-It works from a file, offline, on paper, on a phone, in the dark, and without scripts except for items.
+It works from a file, offline, on paper, on a phone, in the dark, and without scripts except for
+items.
 """
 
 from __future__ import annotations
@@ -10,35 +11,35 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from medical_tasks.judges.choosing import COLUMNS, NOTES, cells
 from medical_tasks.report.html_parts import (
-    Cell,
-    Cells,
-    Column,
     Markup,
-    Row,
     document,
     escaped_content,
     html_table,
     rendered,
-    report_table,
 )
 from medical_tasks.report.page_data import ReportData, ReportTask, items_json, script_json
 from medical_tasks.report.plots import (
-    SHARES,
     Line,
-    Scale,
-    axis_ticks,
     finite,
     interval_mark,
     intervals_chart,
     plane_svg,
     point_of,
-    scale_of,
 )
 from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.table import Cell, Cells, Column, Row, Table
+from medical_tasks.report.tables import (
+    breakdown_table,
+    clean,
+    metrics_table,
+    overview_table,
+    own_table,
+    published_label,
+    published_table,
+)
 from medical_tasks.report.terminal import entry_notes
 from medical_tasks.runs.comparability import is_comparable, paper_lines
 from medical_tasks.runs.numbers import (
@@ -47,10 +48,10 @@ from medical_tasks.runs.numbers import (
     coverage,
     interval,
     metric_label,
-    number,
     scored,
     valued,
 )
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import PlotPoint, View
 
 _HELD = "\0"
@@ -63,8 +64,8 @@ def render_page(data: ReportData) -> str:
         by_name.setdefault(task.name, []).append(task)
     # A section's id has the task's name, where that can stand in one.
     bases = (
-        name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{place}-"
-        for place, name in enumerate(by_name)
+        name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{index}-"
+        for index, name in enumerate(by_name)
     )
     held: list[Markup] = []
     body = rendered(
@@ -73,18 +74,22 @@ def render_page(data: ReportData) -> str:
         sections=[
             (f"task-{base}", tasks) for base, tasks in zip(bases, by_name.values(), strict=True)
         ],
-        runs=_runs(data),
+        runs=html_table(_runs(data)),
         glance=_glance(by_name) if len(by_name) > 1 else "",
-        overview=_overview(data),
+        overview=html_table(overview_table(data.tasks)),
         task_section=partial(task_section, every=by_name, held=held),
     )
-    # The items of a large run go in last: each time a page is put together it is in memory once more. No text holds the mark.
+    # The items of a large run go in last: each time a page is put together it is in memory once
+    # more. No text holds the mark.
     parts = document(data.title, body).split(_HELD)
-    return "".join(held[int(part)] if place % 2 else part for place, part in enumerate(parts))
+    return "".join(held[int(text)] if index % 2 else text for index, text in enumerate(parts))
 
 
-def judges_page(choice: Mapping[str, Any]) -> str:
-    """What `judges.choosing.choose` says, as a page: agreement beside cost, the table of judges, and which to take."""
+def judges_page(choice: Json) -> str:
+    """What `judges.choosing.choose` says, as a page.
+
+    Agreement beside cost, the table of judges, and which to take.
+    """
     rows = {
         name: dict(zip(COLUMNS, cells(row), strict=True)) for name, row in choice["judges"].items()
     }
@@ -96,43 +101,68 @@ def judges_page(choice: Mapping[str, Any]) -> str:
             detail=f"$ {row['$'][0]} and {row['seconds'][0]} s for 1,000 verdicts",
         )
         for name, row in sorted(
-            rows.items(), key=lambda each: (each[1][spent][1] is None, each[1][spent][1] or 0.0)
+            rows.items(), key=lambda pair: (pair[1][spent][1] is None, pair[1][spent][1] or 0.0)
         )
     ]
     lines = [Line(point.label, [point]) for point in points]
     plot = intervals_chart(
         lines, id="kappa", title=f"Kappa with people's labels, the {words} first", unit="kappa"
     )
-    columns = [Column(name=name, label=name, kind="number") for name in COLUMNS]
-    made = report_table(
-        "judges",
-        [[name, *(Cell(*each) for each in row.values())] for name, row in rows.items()],
-        figures=columns,
+    table = Table(
+        id="judges",
+        columns=[
+            Column(name="judge", label="Judge", header=True),
+            *(Column(name=name, label=name, kind="number") for name in COLUMNS),
+        ],
+        rows=[Row([name, *(Cell(*pair) for pair in row.values())]) for name, row in rows.items()],
+        caption="The judges that were checked on these pairs.",
     )
     return document(
-        "Judges", rendered("judges.html", choice=choice, plot=plot, table=made, notes=NOTES)
+        "Judges",
+        rendered("judges.html", choice=choice, plot=plot, table=html_table(table), notes=NOTES),
     )
 
 
-def _runs(data: ReportData) -> Markup:
+def _runs(data: ReportData) -> Table:
     runs: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         runs.setdefault(task.run, []).append(task)
-    rows: list[Cells] = []
+    rows = []
     for name, tasks in runs.items():
-        asked = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
-        judges = _joined([str((task.entry.get("judge") or {}).get("name", "")) for task in tasks])
-        models, named = (
-            _joined([task.model for task in tasks]),
-            _joined([task.name for task in tasks]),
-        )
-        folders = _joined([task.folder for task in tasks])
-        rows.append([name, models, named, Cell(f"{asked:,}", asked), judges or "none", folders])
-    return report_table("runs", rows)
+        count = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
+        judges = _joined(str((task.entry.get("judge") or {}).get("name", "")) for task in tasks)
+        cells: Cells = [
+            name,
+            _joined(task.model for task in tasks),
+            _joined(task.name for task in tasks),
+            Cell(f"{count:,}", count),
+            judges or "none",
+            _joined(task.folder for task in tasks),
+        ]
+        rows.append(Row(cells))
+    columns = [
+        Column(name="run", label="Run", header=True),
+        Column(name="model", label="Model"),
+        Column(name="tasks", label="Tasks"),
+        Column(name="items", label="Items", kind="number"),
+        Column(name="judge", label="Judge"),
+        Column(name="folder", label="Folder"),
+    ]
+    return Table(
+        id="runs",
+        columns=columns,
+        rows=rows,
+        caption="The runs in this report.",
+        show_caption=False,
+        empty="No runs.",
+    )
 
 
 def _glance(by_name: Mapping[str, Sequence[ReportTask]]) -> Markup:
-    """The headline of every task in every run, and the best that a paper reports by the same metric on the same items."""
+    """The headline of every task in every run, beside the best that a paper reports.
+
+    The paper's is by the same metric, on the same items.
+    """
     lines = []
     for tasks in by_name.values():
         name = counted_as(tasks, tasks[0].headline or "")
@@ -150,33 +180,8 @@ def _glance(by_name: Mapping[str, Sequence[ReportTask]]) -> Markup:
     )
 
 
-def _joined(values: Sequence[str]) -> str:
+def _joined(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(value for value in values if value))
-
-
-def _overview(data: ReportData) -> Markup:
-    """A row a run, task and metric."""
-    rows = [
-        Row(
-            [task.name, *_metric_row(task, name)],
-            tags=("headline",) if name == task.headline else (),
-        )
-        for task in data.tasks
-        for name in task.entry["metrics"]
-    ]
-    return report_table("all-metrics", rows, axis=axis_ticks())
-
-
-def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
-    metric, strong, spec = (
-        clean(task.entry["metrics"][name]),
-        name == task.headline,
-        task.spec(name),
-    )
-    between = Cell(bounds(metric), sort_value(metric["bound_low"], metric.get("unit", "")))
-    said = [*metric_cells(metric, strong=strong), coverage_cell(task.entry, metric), between]
-    better = "" if spec is None else "higher" if spec.higher_is_better else "lower"
-    return [Cell(metric_label(name, metric), strong=strong), task.run, *said, better]
 
 
 def task_section(
@@ -188,9 +193,10 @@ def task_section(
 ) -> Markup:
     """The section of a task, with every run that has it.
 
-    `every`: the report's tasks by name, for views of several. `held`: takes the items, which the section marks the place of.
+    `every`: the report's tasks by name, for views of several. `held`: takes the items, which the
+    section marks the place of.
     """
-    told = {name for task in tasks for name in task.entry["metrics"]}
+    reported = {name for task in tasks for name in task.entry["metrics"]}
     held.append(script_json(items_json(tasks)))
     views = list(_views(tasks, every, base=base))
     apart = {by for by, _, _ in views}
@@ -202,24 +208,24 @@ def task_section(
         tasks=tasks,
         base=base,
         figures=_figures(tasks),
-        papers=[(", ".join(runs), said) for said, runs in papers.items()],
-        metrics=_metrics(tasks, base=base),
-        meanings=[spec for spec in tasks[0].metrics if spec.name in told],
+        papers=[(", ".join(runs), line) for line, runs in papers.items()],
+        metrics=html_table(metrics_table(tasks, id=f"{base}-metrics")),
+        meanings=[spec for spec in tasks[0].metrics if spec.name in reported],
         chart=_chart(tasks, tasks[0].headline, base=base) if tasks[0].headline else None,
         run_mark=interval_mark(0.5, 0.2, 0.8),
         paper_mark=interval_mark(0.5, None, None, published=True),
         notes=[(task.run, text) for task in tasks for text in _notes(task)],
         views=views,
         breakdowns=[
-            (by, breakdown_table(tasks, by, base=f"{base}-by{place}"))
-            for place, by in enumerate(
+            (by, _breakdown(tasks, by, f"{base}-by{index}"))
+            for index, by in enumerate(
                 dict.fromkeys(by for task in tasks for by in task.entry["breakdown"])
             )
             if by not in apart
         ],
         own_tables=list(_own_tables(tasks, base=base)),
         plots=list(_plots(tasks, base=base)),
-        published=published_table(tasks, base=f"{base}-published"),
+        published=_published(tasks, f"{base}-published"),
         count=sum(len(task.items) for task in tasks),
         reasons=_reasons(tasks),
         items_data=Markup(f"{_HELD}{len(held) - 1}{_HELD}"),
@@ -230,9 +236,9 @@ def task_section(
 _MOST_FIGURES = 3
 
 
-def _figures(tasks: Sequence[ReportTask]) -> list[dict[str, Any]]:
+def _figures(tasks: Sequence[ReportTask]) -> list[JsonDict]:
     """The headline of each run, large; of the best alone where there are many."""
-    made = []
+    figures = []
     for task in tasks:
         if name := task.headline:
             metric = clean(task.entry["metrics"][name])
@@ -246,30 +252,23 @@ def _figures(tasks: Sequence[ReportTask]) -> list[dict[str, Any]]:
                 "scored": coverage(task.entry, metric) if some else "",
                 "bounds": bounds(metric),
             }
-            made.append(
+            figures.append(
                 {"run": task.run, "rank": metric["value"] or 0.0, "n": metric["n"], **words}
             )
     spec = tasks[0].spec(tasks[0].headline or "")
     best = max if spec is None or spec.higher_is_better else min
     return (
-        made
-        if len(made) <= _MOST_FIGURES
-        else [{**best(made, key=lambda each: each["rank"]), "of": len(made)}]
+        figures
+        if len(figures) <= _MOST_FIGURES
+        else [{**best(figures, key=lambda figure: figure["rank"]), "of": len(figures)}]
     )
 
 
-def _metrics(tasks: Sequence[ReportTask], *, base: str) -> Markup:
-    names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
-    rows = [
-        _metric_row(task, name) for name in names for task in tasks if name in task.entry["metrics"]
-    ]
-    return report_table(
-        "metrics", [[*row[:3], *row[4:]] for row in rows], id=f"{base}-metrics"
-    )  # without drawings
-
-
 def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResult]:
-    """The papers' results that may stand beside runs: of the same items, and where the runs' judge compares more than words."""
+    """The papers' results that may stand beside runs.
+
+    Of the same items, and where the runs' judge compares more than words.
+    """
     if not all(task.entry["metrics"].get(name, {}).get("comparable", True) for task in tasks):
         return []
     configs = {(task.entry["recipe"].get("data") or {}).get("config") for task in tasks} - {None}
@@ -281,51 +280,63 @@ def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResul
 
 
 def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
-    """The metric by which runs and papers are counted alike: of ours and the authors', which all runs have, most papers'."""
+    """The metric by which runs and papers are counted alike.
+
+    Of ours and the authors', which all runs have, most papers'.
+    """
     papers = papers_beside(tasks, name)
-    beside = (each for result in papers for each, ours in result.beside.items() if ours == name)
+    beside = (metric for result in papers for metric, ours in result.beside.items() if ours == name)
     options = dict.fromkeys([name, *beside])
 
-    def known(task: ReportTask, each: str) -> bool:
-        return finite(task.entry["metrics"].get(each, {}).get("value")) is not None
+    def known(task: ReportTask, metric: str) -> bool:
+        return finite(task.entry["metrics"].get(metric, {}).get("value")) is not None
 
     alike = [
-        each
-        for each in options
-        if all(known(task, each) or not known(task, name) for task in tasks)
+        metric
+        for metric in options
+        if all(known(task, metric) or not known(task, name) for task in tasks)
     ]
-    return max(alike, key=lambda each: sum(each in result.metrics for result in papers))
+    return max(alike, key=lambda metric: sum(metric in result.metrics for result in papers))
 
 
 def _points(
     tasks: Sequence[ReportTask], name: str, by: str = "", group: str = ""
 ) -> list[PlotPoint]:
-    """A metric in all runs, and the very same in papers, the best first; of one group of a breakdown, where that is asked."""
+    """A metric in all runs, and the very same in papers, the best first.
+
+    Of one group of a breakdown, where that is asked.
+    """
     points = []
     for task in tasks:
-        told = task.entry["breakdown"].get(by, {}).get(group, {}) if by else task.entry["metrics"]
-        if name in told:
-            detail = "" if told[name].get("comparable", True) else "not comparable"
-            points.append(point_of(task.run, clean(told[name]), detail=detail))
+        metrics = (
+            task.entry["breakdown"].get(by, {}).get(group, {}) if by else task.entry["metrics"]
+        )
+        if name in metrics:
+            detail = "" if metrics[name].get("comparable", True) else "not comparable"
+            points.append(point_of(task.run, clean(metrics[name]), detail=detail))
     key = f"{name}, {group}" if by else name
-    found = [
-        (each, each.figures[key]) for each in papers_beside(tasks, name) if key in each.figures
+    figures = [
+        (result, result.figures[key])
+        for result in papers_beside(tasks, name)
+        if key in result.figures
     ]
-    spec, judges = tasks[0].spec(name), {each.judge for each, _ in found}
+    spec, judges = tasks[0].spec(name), {result.judge for result, _ in figures}
     alike = all(is_comparable(task.entry) for task in tasks)
-    for each, value in sorted(
-        found, key=lambda pair: pair[1], reverse=spec is None or spec.higher_is_better
+    for result, value in sorted(
+        figures, key=lambda pair: pair[1], reverse=spec is None or spec.higher_is_better
     ):
-        label = published_label(each) + (f" (judge {each.judge})" if len(judges) > 1 else "")
+        label = published_label(result) + (f" (judge {result.judge})" if len(judges) > 1 else "")
         label += "" if alike else " [other setting]"
         points.append(
-            PlotPoint(label=label, value=value, n=each.n_items, published=True, detail=each.source)
+            PlotPoint(
+                label=label, value=value, n=result.n_items, published=True, detail=result.source
+            )
         )
     return list(dict.fromkeys(points))
 
 
-def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> dict[str, Any]:
-    """The chart of the headline metric, with what a reader is told of the metric and of the papers in it."""
+def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> JsonDict:
+    """The chart of the headline metric, with what to know of it and of the papers in it."""
     name = counted_as(tasks, first)
     points, spec = _points(tasks, name), tasks[0].spec(name)
     title = f"{name.replace('_', ' ').capitalize()}, with 95 % intervals"
@@ -337,17 +348,28 @@ def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> dict[str, A
     return {"drawn": drawn, "by": name, "headline": first, "papers": papers, "apart": apart}
 
 
+def _breakdown(tasks: Sequence[ReportTask], by: str, base: str) -> Markup:
+    table = breakdown_table(tasks, by, id=base)
+    return Markup("") if table is None else html_table(table)
+
+
+def _published(tasks: Sequence[ReportTask], base: str) -> tuple[Markup, list[tuple[str, ...]]]:
+    table, notes = published_table(tasks, id=base)
+    return html_table(table) if table.rows else Markup(""), notes
+
+
 def _views(
     tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], *, base: str
 ) -> Iterable[tuple[str, Markup, Markup]]:
-    """The views of a task's benchmark: which breakdown one has the groups of, its drawing, and their table."""
-    for place, view in enumerate(tasks[0].views):
-        drawn = _view(view, tasks, every, f"{base}-view{place}")
+    """The views of a task's benchmark.
+
+    Which breakdown one has the groups of, its drawing, and their table.
+    """
+    for index, view in enumerate(tasks[0].views):
+        drawn = _view(view, tasks, every, f"{base}-view{index}")
         if drawn:
             numbers = (
-                breakdown_table(tasks, view.by, base=f"{base}-view{place}-table")
-                if view.by
-                else Markup("")
+                _breakdown(tasks, view.by, f"{base}-view{index}-table") if view.by else Markup("")
             )
             yield view.by, drawn, numbers
 
@@ -355,48 +377,50 @@ def _views(
 def _view(
     view: View, tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], base: str
 ) -> Markup:
+    """Draws a view: the groups of a breakdown, or the tasks of a family side by side."""
     family = {label: every[name] for name, label in view.tasks.items() if name in every}
     if view.tasks and tasks is not next(iter(family.values()), None):
         return Markup("")  # it stands with the first of its tasks
-    runs = [task for each in family.values() for task in each] or list(tasks)
-    names = [
-        counted_as(runs, name)
-        for name in view.metrics
-        if any(name in task.entry["metrics"] for task in runs)
-    ]
+    runs = [task for of_task in family.values() for task in of_task] or list(tasks)
+    reported = {name for task in runs for name in task.entry["metrics"]}
+    names = [counted_as(runs, name) for name in view.metrics if name in reported]
     if view.plane:
-        return (
-            _plane(view, family or {"": tasks}, names, base)
-            if len(names) == len(view.metrics)
-            else Markup("")
-        )
-    groups = dict.fromkeys(
-        group for task in tasks for group in task.entry["breakdown"].get(view.by, {})
-    )
-    rows = [(label, each, "") for label, each in family.items()] or [
-        (group, tasks, group) for group in groups
-    ]
-    several = sum(not _unit(runs, name) for name in names) > 1
+        whole = len(names) == len(view.metrics)
+        return _plane(view, family or {"": tasks}, names, base) if whole else Markup("")
+    shares = [name for name in names if not _unit(runs, name)]
+    several = len(shares) > 1
     lines = [
         Line(name if several else label, points, heading=label if several else "")
-        for label, each, group in rows or [("", tasks, "")]
-        for name in names
-        if not _unit(runs, name) and (points := _points(each, name, view.by, group))
+        for label, of_row, group in _view_rows(view, tasks, family)
+        for name in shares
+        if (points := _points(of_row, name, view.by, group))
     ]
-    series = list(dict.fromkeys(task.run for task in runs))
+    if len(lines) <= 1:
+        return Markup("")
     title = view.title if several else f"{view.title}: {' '.join(names)}"
-    return (
-        intervals_chart(_few_last(lines), id=base, title=title, series=series)
-        if len(lines) > 1
-        else Markup("")
-    )
+    series = list(dict.fromkeys(task.run for task in runs))
+    return intervals_chart(_few_last(lines), id=base, title=title, series=series)
+
+
+def _view_rows(
+    view: View, tasks: Sequence[ReportTask], family: Mapping[str, Sequence[ReportTask]]
+) -> list[tuple[str, Sequence[ReportTask], str]]:
+    """The rows of a view: label, the runs of its task, the group of a breakdown ("" for all)."""
+    if family:
+        return [(label, of_task, "") for label, of_task in family.items()]
+    by_task = (task.entry["breakdown"].get(view.by, {}) for task in tasks)
+    groups = dict.fromkeys(group for parts in by_task for group in parts)
+    return [(group, tasks, group) for group in groups] or [("", tasks, "")]
 
 
 _IN_ORDER = 12
 
 
 def _few_last(lines: list[Line]) -> list[Line]:
-    """Many rows stand from the lowest value up; those of fewer items than tell anything stand apart, at the end."""
+    """Many rows stand from the lowest value up.
+
+    Those of fewer items than tell anything stand apart, at the end.
+    """
     if any(line.heading for line in lines) or len(lines) <= _IN_ORDER:
         return lines
     lines = sorted(lines, key=lambda line: finite(line.points[0].value) or 0.0)
@@ -405,10 +429,10 @@ def _few_last(lines: list[Line]) -> list[Line]:
         for line in lines
         if all((point.n or 0) < FEWEST for point in line.points if not point.published)
     ]
-    said = f"Fewer than {FEWEST} items each, too few to tell"
+    heading = f"Fewer than {FEWEST} items each, too few to tell"
     return [
         *(line for line in lines if line not in small),
-        *(replace(line, heading=said) for line in small),
+        *(replace(line, heading=heading) for line in small),
     ]
 
 
@@ -434,39 +458,29 @@ def _unit(tasks: Sequence[ReportTask], name: str) -> str:
 
 
 def _notes(task: ReportTask) -> list[str]:
-    said = entry_notes(task.entry)
+    notes = entry_notes(task.entry)
     reasons = ", ".join(
         f"{count:,} x {reason}" for reason, count in task.entry["coverage"]["unscored"].items()
     )
-    return [*said, f"Not scored, and not counted as wrong: {reasons}."] if reasons else said
+    return [*notes, f"Not scored, and not counted as wrong: {reasons}."] if reasons else notes
 
 
 def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
     """The plots that only a run's items or its judge give, each of one run."""
     for n, task in enumerate(tasks):
-        for place, plot in enumerate(task.plots):
+        for index, plot in enumerate(task.plots):
             title = " · ".join([plot.title, *([task.run] if len(tasks) > 1 else [])])
             lines = [Line(point.label, [point], heading=plot.x_label) for point in plot.points]
-            yield intervals_chart(lines, id=f"{base}-plot{n}-{place}", title=title, note=plot.note)
+            yield intervals_chart(lines, id=f"{base}-plot{n}-{index}", title=title, note=plot.note)
 
 
 def _own_tables(tasks: Sequence[ReportTask], *, base: str) -> Iterable[tuple[str, Markup, str]]:
     """The benchmark's own tables, each of one run: title, table and note."""
     for n, task in enumerate(tasks):
-        for place, shown in enumerate(task.tables):
+        for index, shown in enumerate(task.tables):
             title = " · ".join([shown.title, *([task.run] if len(tasks) > 1 else [])])
-            columns = [
-                Column(name=f"c{number}", label=label, header=number == 0)
-                for number, label in enumerate(shown.header)
-            ]
-            made = html_table(
-                columns,
-                shown.rows,
-                id=f"{base}-own{n}-{place}",
-                caption=title,
-                show_caption=False,
-            )
-            yield title, made, shown.note
+            table = own_table(shown, id=f"{base}-own{n}-{index}", caption=title)
+            yield title, html_table(table), shown.note
 
 
 def _reasons(tasks: Sequence[ReportTask]) -> list[tuple[list[str], str]]:
@@ -475,173 +489,3 @@ def _reasons(tasks: Sequence[ReportTask]) -> list[tuple[list[str], str]]:
     for task in tasks:
         runs.setdefault(task.texts, []).append(task.run)
     return [(names if len(runs) > 1 else [], reason) for reason, names in runs.items() if reason]
-
-
-_NUMBERS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
-
-
-def clean(metric: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes a metric's entry as `numbers` writes it: what is no number (`nan`, infinite, absent) is None."""
-    known = {name: finite(metric.get(name)) for name in _NUMBERS}
-    return {**metric, **known, "n": metric.get("n", 0)}
-
-
-def metric_cells(
-    metric: Mapping[str, Any], *, strong: bool = False, scale: Scale = SHARES
-) -> list[Cell]:
-    """Writes a metric: value, drawing, interval and n; one with a unit of its own stands on no axis of shares."""
-    known = clean(metric)
-    value, unit = known["value"], known.get("unit", "")
-    drawn = not unit or scale is not SHARES
-    few = bool(known.get("too_few"))
-    mark = (
-        interval_mark(value, known["ci_low"], known["ci_high"], scale=scale, few=few)
-        if drawn
-        else Markup("")
-    )
-    cells = [
-        Cell(
-            valued(known),
-            sort_value(value, unit),
-            title=str(metric.get("reason", "")),
-            strong=strong,
-        )
-    ]
-    cells += [
-        Cell(svg=mark),
-        Cell(
-            interval({**known, "too_few": False}),
-            sort_value(known["ci_low"], unit),
-            note="too few to tell" if few else "",
-        ),
-    ]
-    return [*cells, Cell(f"{known['n']:,}", known["n"])]
-
-
-def sort_value(value: float | None, unit: str = "") -> float | None:
-    """What a cell of a metric is sorted by: the number that it shows (percents, for a share), with a few more digits."""
-    return None if value is None else round(value if unit else 100 * value, 4)
-
-
-def coverage_cell(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) -> Cell:
-    """Writes how many of the items asked were scored on a metric, and why the others were not."""
-    counts = entry["coverage"]
-    asked, decided = counts["asked"], scored(entry, metric)
-    reasons = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
-    title = f"not scored: {reasons}" if reasons and decided < asked else ""
-    return Cell(coverage(entry, metric), decided / asked if asked else None, title=title)
-
-
-_FILTER_FROM = 9
-
-
-def breakdown_table(tasks: Sequence[ReportTask], by: str, *, base: str) -> Markup:
-    """A breakdown of a task in all its runs; nothing where no metric is told for every group."""
-    told = [(task, task.entry["breakdown"].get(by, {})) for task in tasks]
-    entries = [metrics for _, groups in told for metrics in groups.values()]
-    # Of the parts of an item only some metrics are told.
-    order = list(tasks[0].entry["metrics"])
-    reported = dict.fromkeys(name for metrics in entries for name in metrics)
-    names = sorted(reported, key=lambda name: order.index(name) if name in order else len(order))
-    names = [name for name in names if all(name in metrics for metrics in entries)]
-    if not names:
-        return Markup("")
-    preferred = tasks[0].headline
-    first = preferred if preferred is not None and preferred in names else names[0]
-    others = [name for name in names if name != first]
-    units = {name: str(entries[0][name].get("unit", "")) for name in names}
-    ends = (
-        clean(metrics[first])[end] for metrics in entries for end in ("value", "ci_low", "ci_high")
-    )
-    scale = scale_of(ends, units[first])
-    several = len(tasks) > 1
-    columns = [
-        Column(name=f"m{n}", label=_label(tasks, name), kind="number")
-        for n, name in enumerate(others)
-    ]
-    rows: list[Cells] = []
-    for group in dict.fromkeys(group for _, known in told for group in known):
-        for task, known in told:
-            if group in known:
-                named = [group, task.run] if several else [group]
-                figures = metric_cells(known[group][first], scale=scale)
-                rows.append([*named, *figures, *(_other(known[group][name]) for name in others)])
-    caption = f"{_label(tasks, first)} by {by}, with 95 % intervals"
-    caption += "; further metrics with theirs in brackets." if others else "."
-    return report_table(
-        "breakdown",
-        rows,
-        id=base,
-        caption=caption,
-        axis=axis_ticks(scale),
-        filter_label=f"Filter rows of this table ({by})" if len(rows) >= _FILTER_FROM else "",
-        group=[Column(name="group", label=by, header=True)],
-        others=columns,
-        **({} if several else {"run": []}),
-    )
-
-
-def _label(tasks: Sequence[ReportTask], name: str) -> str:
-    known = (task.entry["metrics"].get(name) for task in tasks)
-    # One run whose average lacks a metric is enough to mark the column.
-    labels = {metric_label(name, metric) for metric in known if metric}
-    return max(labels, default=name, key=len)
-
-
-def _other(metric: Mapping[str, Any]) -> Cell:
-    known = clean(metric)
-    unit = known.get("unit", "")
-    said = interval({**known, "too_few": False})
-    return Cell(number(known["value"], unit), sort_value(known["value"], unit), note=f"({said})")
-
-
-def _figure(value: float | None, unit: str) -> Cell:
-    return Cell("–" if value is None else number(value, unit), sort_value(value, unit))
-
-
-def published_label(result: PublishedResult) -> str:
-    """A published result's name in plots and tables: model and setting."""
-    return f"{result.model}, {result.setting}" if result.setting else result.model
-
-
-def published_table(
-    tasks: Sequence[ReportTask], *, base: str
-) -> tuple[Markup, list[tuple[str, ...]]]:
-    """The table of what papers report on a task, and its notes on how their settings differ."""
-    found = tasks[0].published
-    units = {
-        name: str(metric.get("unit", ""))
-        for task in tasks
-        for name, metric in task.entry["metrics"].items()
-    }
-    units |= {spec.name: spec.unit for task in tasks for spec in task.metrics}
-    names = list(dict.fromkeys(name for result in found for name in result.figures))
-    order = {spec.name: place for place, spec in enumerate(tasks[0].metrics)}
-    names.sort(key=lambda name: order.get(name.partition(",")[0], len(order)))
-    differences = list(dict.fromkeys(result.differences for result in found if result.differences))
-    columns = [
-        Column(name=f"m{n}", label=_metric(name, units), kind="number")
-        for n, name in enumerate(names)
-    ]
-    rows = []
-    for result in found:
-        place = differences.index(result.differences) + 1 if result.differences else 0
-        values = [finite(result.figures.get(name)) for name in names]
-        # What a paper leaves out is no value of ours to call n/a.
-        figures = [
-            _figure(value, units.get(name, "")) for name, value in zip(names, values, strict=True)
-        ]
-        items = Cell("–" if result.n_items is None else f"{result.n_items:,}", result.n_items)
-        source = Cell(result.source, href=result.link)
-        note = Cell(f"note {place}", href=f"#{base}-note-{place}") if place else "none named"
-        rows.append([result.model, result.setting, *figures, items, result.judge, source, note])
-    words = "Filter published results by words" if len(rows) > 8 else ""
-    if not rows:
-        return Markup(""), differences
-    return report_table(
-        "published", rows, id=f"{base}-table", filter_label=words, metrics=columns
-    ), differences
-
-
-def _metric(name: str, units: dict[str, str]) -> str:
-    return f"{name} ({units[name]})" if units.get(name) else f"{name}, %"

@@ -1,10 +1,12 @@
 """What a report shows: everything it needs, read and checked before a line is written.
 
-`report_data` fills these from run folders; the page and the Markdown are made from them alone. Where a dataset is credentialed,
-texts are "" here already: what renders a report cannot leak what it was never given.
+`report_data` fills these from run folders; the page and the Markdown are made from them alone.
+Where a dataset is credentialed, texts are "" here already: what renders a report cannot leak what
+it was never given.
 
-A report must open quickly, so its texts have a maximum size. Every text is cut in its middle to one length, the largest of
-`LENGTHS` at which all fit; where even the smallest is too much, the last items have no texts. What was left out is always stated.
+A report must open quickly, so its texts have a maximum size. Every text is cut in its middle to one
+length, the largest of `LENGTHS` at which all fit; where even the smallest is too much, the last
+items have no texts. What was left out is always stated.
 """
 
 from __future__ import annotations
@@ -16,59 +18,99 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
+from medical_tasks.report.entries import Entry
 from medical_tasks.report.html_parts import Markup, markup
 from medical_tasks.report.plots import finite
 from medical_tasks.report.published.figures import PublishedResult
 from medical_tasks.runs.numbers import metric_label
-from medical_tasks.runs.results import groups_of
+from medical_tasks.runs.results import JsonDict, groups_of
 from medical_tasks.spec import MetricSpec, Plot, Table, View
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportVerdict:
-    """One decision of the judge on an item."""
+    """One decision of the judge on an item.
 
-    id: str  # which question to the judge it is (`must/0`)
-    value: str  # the verdict as text (`entailment`, `true`), "" where there is none
-    unscored: str = ""  # why there is none, "" otherwise
-    text: str = ""  # the judge's words; "" for credentialed data
-    votes: tuple[str, ...] = ()  # empty with one
+    Attributes:
+        id: which question to the judge it is, such as `must/0`.
+        value: the verdict as text, such as `entailment`; "" where there is none.
+        unscored: why there is none; "" otherwise.
+        text: the judge's words; "" for credentialed data.
+        votes: the votes behind it; () with one.
+    """
+
+    id: str
+    value: str
+    unscored: str = ""
+    text: str = ""
+    votes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportItem:
-    """One item of a task in one run."""
+    """One item of a task in one run.
+
+    Attributes:
+        groups: by breakdown; several are joined by a space.
+        values: by metric; None without a decision or a denominator.
+        question: as the model saw it; "" for credentialed data, or where the data are not here.
+        answer: what the model answered; "" likewise.
+        gold: the reference; "" likewise.
+        parsed: the final answer as it was read.
+        why: how the decision came about.
+        unscored: the reason for which something of it has no score.
+        unclear: why the reader could not tell what the answer is.
+        answer_sha256: of the answer; "" for none.
+        verdicts: what the judge decided about it.
+    """
 
     id: str
-    groups: Mapping[str, str]  # by breakdown; several are joined by a space
-    values: Mapping[str, float | None]  # by metric; None without a decision or a denominator
-    question: str = ""  # as the model saw it; "" for credentialed data, or where the data are not on this machine
+    groups: Mapping[str, str]
+    values: Mapping[str, float | None]
+    question: str = ""
     answer: str = ""
     gold: str = ""
-    parsed: str = ""  # the final answer as it was read
-    why: str = ""  # how the decision came about
-    unscored: str = ""  # the reason for which something of it has no score
-    unclear: str = ""  # why the reader could not tell what the answer is
-    answer_sha256: str = ""  # "" for none
+    parsed: str = ""
+    why: str = ""
+    unscored: str = ""
+    unclear: str = ""
+    answer_sha256: str = ""
     verdicts: tuple[ReportVerdict, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportTask:
-    """One task of one run."""
+    """One task of one run.
 
-    run: str  # its name for readers, unique in the report
-    folder: str  # as the user gave it
+    Attributes:
+        run: the run's name for readers, unique in the report.
+        folder: of the run, as the user gave it.
+        name: the task's.
+        title: the task's, for headings.
+        benchmark: the title of its benchmark.
+        access: `open` or `credentialed`.
+        entry: the task's entry of `results.json`.
+        metrics: the metrics that `entry` reports, the headline first.
+        items: in the dataset's order.
+        texts: why items have no texts, for the reader; "" when they have.
+        published: what papers report on the task.
+        plots: drawn from the run's items, or about its judge.
+        tables: the benchmark's own.
+        views: how the benchmark wants its results drawn.
+    """
+
+    run: str
+    folder: str
     name: str
     title: str
     benchmark: str
-    access: str  # `open` or `credentialed`
-    entry: Mapping[str, Any]  # of `results.json`
-    metrics: Sequence[MetricSpec]  # those that `entry` reports, the headline first
-    items: Sequence[ReportItem]  # in the dataset's order
-    texts: str = ""  # why items have no texts, for the reader; "" when they have
+    access: str
+    entry: Entry
+    metrics: Sequence[MetricSpec]
+    items: Sequence[ReportItem]
+    texts: str = ""
     published: Sequence[PublishedResult] = ()
     plots: Sequence[Plot] = ()
     tables: Sequence[Table] = ()
@@ -95,43 +137,62 @@ class ReportTask:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """A report."""
+    """A report.
+
+    Attributes:
+        title: its heading.
+        tasks: every task of every run: those of one task stand together, in the order of the runs.
+        suite: name and version of what wrote it.
+        notes: what a reader must know of all of it, a sentence each.
+    """
 
     title: str
-    tasks: Sequence[
-        ReportTask
-    ]  # every task of every run: those of one task stand together, in the order of the runs
-    suite: str  # name and version of what wrote it
-    notes: Sequence[str] = ()  # what a reader must know of all of it, a sentence each
+    tasks: Sequence[ReportTask]
+    suite: str
+    notes: Sequence[str] = ()
 
 
 MAX_TEXT_BYTES: Final = 4_000_000
 LENGTHS: Final = (12_000, 6_000, 3_000, 1_500, 800)
 """Characters a text may have, tried in this order."""
 NOTE_LENGTH: Final = 300
-"""Characters of `parsed`, `why` and a verdict's value: one line each, of which a wild answer can make a book."""
+"""Characters of `parsed`, `why` and a verdict's value, of which a wild answer makes a book."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedItems:
-    """The items of one task and run with as much of their texts as there is room for."""
+    """The items of one task and run with as much of their texts as there is room for.
+
+    Attributes:
+        items: with the texts that they keep.
+        length: characters to which texts were cut.
+        cut: how many items have a text that was cut.
+        emptied: how many had their texts left out.
+    """
 
     items: tuple[ReportItem, ...]
-    length: int  # characters to which texts were cut
-    cut: int  # how many have a text that was cut
-    emptied: int  # how many had their texts left out
+    length: int
+    cut: int
+    emptied: int
 
 
 def cut_middle(text: str, length: int) -> str:
-    """Shortens a text to about `length` characters: its beginning, a mark that says how many are left out, its end."""
+    """Shortens a text to about `length` characters.
+
+    Its beginning, a mark that says how many are left out, its end.
+    """
     if len(text) <= length:
         return text
     head = (length + 1) // 2
-    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{text[len(text) - (length - head) :]}"
+    tail = text[len(text) - (length - head) :]
+    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{tail}"
 
 
 def size_of(text: str) -> int:
-    """How many bytes a text takes in a page: as JSON in UTF-8, with what HTML could read escaped."""
+    """How many bytes a text takes in a page.
+
+    As JSON in UTF-8, with what HTML could read escaped.
+    """
     if not text:
         return 0
     plain = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
@@ -143,28 +204,30 @@ def fit_texts(
 ) -> list[FittedItems]:
     """Cuts the texts of all runs' items, by task, to `max_bytes` together.
 
-    Runs of one task share texts that are the same in them (questions, gold), as they do in the page. Each task has an equal
-    part, and what one does not need the others have. Of a task that has too much even at the smallest length, the first items
-    keep their texts. `sys.maxsize` cuts nothing.
+    Runs of one task share texts that are the same in them (questions, gold), as they do in the
+    page. Each task has an equal part, and what one does not need the others have. Of a task that
+    has too much even at the smallest length, the first items keep their texts. `sys.maxsize` cuts
+    nothing.
     """
     for length in LENGTHS if max_bytes < sys.maxsize else (max_bytes,):
-        made = [
+        cut_items = [
             [_with_texts(item, partial(cut_middle, length=length)) for item in items]
             for _, items in tasks
         ]
-        wanted = _wanted([name for name, _ in tasks], made)
+        wanted = _wanted([name for name, _ in tasks], cut_items)
         if sum(wanted.values()) <= max_bytes:
             break
     rooms = dict(zip(wanted, _shares(list(wanted.values()), max_bytes), strict=True))
     full = {name for name, room in rooms.items() if room < wanted[name]}
     kept = {
         name: _first_ids(
-            [own for (each, _), own in zip(tasks, made, strict=True) if each == name], rooms[name]
+            [own for (other, _), own in zip(tasks, cut_items, strict=True) if other == name],
+            rooms[name],
         )
         for name in full
     }
     fitted = []
-    for (name, before), after in zip(tasks, made, strict=True):
+    for (name, before), after in zip(tasks, cut_items, strict=True):
         items = [
             new if name not in full or new.id in kept[name] else _with_texts(new, lambda text: "")
             for new in after
@@ -177,12 +240,12 @@ def fit_texts(
     return fitted
 
 
-def _wanted(names: Sequence[str], made: Sequence[Sequence[ReportItem]]) -> dict[str, int]:
+def _wanted(names: Sequence[str], items_of: Sequence[Sequence[ReportItem]]) -> dict[str, int]:
     """How much each task's texts take, those of its runs together."""
     texts: dict[str, set[str]] = {}
-    for name, items in zip(names, made, strict=True):
+    for name, items in zip(names, items_of, strict=True):
         texts.setdefault(name, set()).update(text for item in items for text in _texts(item))
-    return {name: sum(map(size_of, each)) for name, each in texts.items()}
+    return {name: sum(map(size_of, of_task)) for name, of_task in texts.items()}
 
 
 def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
@@ -204,7 +267,10 @@ def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
 
 
 def _shares(wanted: Sequence[int], total: int) -> list[int]:
-    """Parts a total so that nobody has more than they want, and whoever has less has as much as any other."""
+    """Parts a total: nobody has more than they want, and whoever has less has as much as any.
+
+    `_shares([1, 5, 9], 9)` is `[1, 4, 4]`.
+    """
     shares = [0] * len(wanted)
     open_ones = sorted(range(len(wanted)), key=lambda index: wanted[index])
     for done, index in enumerate(open_ones):
@@ -217,42 +283,43 @@ def _with_texts(item: ReportItem, change: Callable[[str], str]) -> ReportItem:
     """The item with other texts; where none of them changes, the very same one."""
     if all(change(text) is text for text in _texts(item)):
         return item
-    verdicts = tuple(replace(each, text=change(each.text)) for each in item.verdicts)
+    verdicts = tuple(replace(verdict, text=change(verdict.text)) for verdict in item.verdicts)
     question, answer, gold = map(change, (item.question, item.answer, item.gold))
     return replace(item, question=question, answer=answer, gold=gold, verdicts=verdicts)
 
 
 def _texts(item: ReportItem) -> Iterator[str]:
     yield from (item.question, item.answer, item.gold)
-    yield from (each.text for each in item.verdicts)
+    yield from (verdict.text for verdict in item.verdicts)
 
 
 _ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
-def script_json(value: Any) -> Markup:
+def script_json(value: object) -> Markup:
     """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal."""
     # A part at a time: the encoder keeps every number as a text of its own until it is done.
     if isinstance(value, dict):
         return markup(
             "{",
             ",".join(
-                f"{script_json(str(name))}:{script_json(part)}" for name, part in value.items()
+                f"{script_json(str(name))}:{script_json(inner)}" for name, inner in value.items()
             ),
             "}",
         )
-    if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+    if isinstance(value, list) and value and all(isinstance(inner, dict) for inner in value):
         return markup("[", ",".join(map(script_json, value)), "]")
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return markup(_ENDS_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    return markup(_ENDS_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     """Sorts an item under one word by the metric that decides.
 
-    For a metric that is one or the other `right` or `wrong`; for a share, or a mean of repeats, `full`, `partly` or `zero`.
-    `unclear` for an answer that the reader could not tell, which counts as not right; `scored` for a count; `unscored` where a
-    reason says why there is no value, `no value` where the metric has no denominator.
+    For a metric that is one or the other `right` or `wrong`; for a share, or a mean of repeats,
+    `full`, `partly` or `zero`. `unclear` for an answer that the reader could not tell, which counts
+    as not right; `scored` for a count; `unscored` where a reason says why there is no value, `no
+    value` where the metric has no denominator.
     """
     value = finite(item.values.get(metric.name)) if metric is not None else None
     if value is None or metric is None:
@@ -268,15 +335,17 @@ def decision(item: ReportItem, metric: MetricSpec | None) -> str:
     return "full" if value == best else "zero" if value == worst else "partly"
 
 
-def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
+def items_json(tasks: Sequence[ReportTask]) -> JsonDict:
     """What the page holds of a task's items.
 
     Returns:
-        `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of breakdowns); `strings`; `runs`,
-        each with `name`, `texts` (why there are none), `count` of its items, and columns of numbers of strings, which may end
-        before the last items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `n` unclear,
-        `h` hash, `s` decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a column a metric; `g` groups
-        (a number, or a list where they are several), a column a breakdown.
+        `task`; `metrics` (those that items have values of: `label`, `unit`); `groups` (names of
+        breakdowns); `strings`; `runs`, each with `name`, `texts` (why there are none), `count` of
+        its items, and columns of numbers of strings, which may end before the last items: `i` id,
+        `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored, `n` unclear, `h`
+        hash, `s` decision, `d` verdicts as `[id, value, unscored, text, votes]`; `v` values, a
+        column a metric; `g` groups (a number, or a list where they are several), a column a
+        breakdown.
     """
     strings = {"": 0}  # each text once, by its number
 
@@ -288,7 +357,7 @@ def items_json(tasks: Sequence[ReportTask]) -> dict[str, Any]:
     # `average` metrics are of totals: no item has them.
     valued = dict.fromkeys(name for item in items for name in item.values)
     names = [name for name in dict.fromkeys([*declared, *valued]) if name in valued]
-    reported: dict[str, Any] = {}
+    reported: JsonDict = {}
     for task in reversed(tasks):
         reported |= task.entry["metrics"]
     groups = list(dict.fromkeys(name for item in items for name in item.groups))
@@ -320,34 +389,25 @@ def _columns(
     names: Sequence[str],
     groups: Sequence[str],
     decides: MetricSpec | None,
-) -> dict[str, Any]:
+) -> JsonDict:
     items = task.items
-    columns: dict[str, list[Any]] = {
-        "i": [number(item.id) for item in items],
-        "s": [number(decision(item, decides)) for item in items],
-        "q": [number(item.question) for item in items],
-        "a": [number(item.answer) for item in items],
-        "e": [number(item.gold) for item in items],
-        "p": [number(item.parsed) for item in items],
-        "w": [number(item.why) for item in items],
-        "u": [number(item.unscored) for item in items],
-        "n": [number(item.unclear) for item in items],
-        "h": [number(item.answer_sha256) for item in items],
-        "d": [
-            [
-                [
-                    number(v.id),
-                    number(v.value),
-                    number(v.unscored),
-                    number(v.text),
-                    [number(vote) for vote in v.votes],
-                ]
-                for v in item.verdicts
-            ]
-            or 0
-            for item in items
-        ],
+    # By their letters in the page: the texts of items, each a number of `strings`.
+    texts: dict[str, Callable[[ReportItem], str]] = {
+        "i": lambda item: item.id,
+        "s": lambda item: decision(item, decides),
+        "q": lambda item: item.question,
+        "a": lambda item: item.answer,
+        "e": lambda item: item.gold,
+        "p": lambda item: item.parsed,
+        "w": lambda item: item.why,
+        "u": lambda item: item.unscored,
+        "n": lambda item: item.unclear,
+        "h": lambda item: item.answer_sha256,
     }
+    columns: dict[str, list[object]] = {
+        letter: [number(text(item)) for item in items] for letter, text in texts.items()
+    }
+    columns["d"] = [_verdict_numbers(item, number) or 0 for item in items]
     for column in columns.values():  # what the last items lack takes no room
         while column and column[-1] == 0:
             column.pop()
@@ -360,20 +420,33 @@ def _columns(
     }
 
 
+def _verdict_numbers(item: ReportItem, number: Callable[[str], int]) -> list[object]:
+    return [
+        [
+            *map(number, (verdict.id, verdict.value, verdict.unscored, verdict.text)),
+            list(map(number, verdict.votes)),
+        ]
+        for verdict in item.verdicts
+    ]
+
+
 def _written(value: float | None) -> float | None:
-    known = finite(value)
-    return known if known is None else int(known) if known.is_integer() else round(known, 6)
+    number = finite(value)
+    return number if number is None else int(number) if number.is_integer() else round(number, 6)
 
 
 def _group_numbers(
     task: ReportTask, by: str, number: Callable[[str], int]
 ) -> list[list[int] | int]:
-    """Each item's groups of a breakdown; several come joined by a blank, and are written as a list."""
-    known = task.entry["breakdown"].get(by, {})
-    told: dict[str, list[int] | int] = {"": 0}
+    """Each item's groups of a breakdown.
+
+    Several come joined by a blank, and are written as a list.
+    """
+    groups = task.entry["breakdown"].get(by, {})
+    by_text: dict[str, list[int] | int] = {"": 0}
     for joined in dict.fromkeys(
         item.groups.get(by, "") for item in task.items if item.groups.get(by)
     ):
-        numbers = [number(group) for group in groups_of(joined, known)]
-        told[joined] = numbers[0] if len(numbers) == 1 else numbers
-    return [told[item.groups.get(by, "")] for item in task.items]
+        numbers = [number(group) for group in groups_of(joined, groups)]
+        by_text[joined] = numbers[0] if len(numbers) == 1 else numbers
+    return [by_text[item.groups.get(by, "")] for item in task.items]

@@ -1,15 +1,19 @@
-"""Plots of values with their intervals, as inline SVG that follows the page's colours and never shrinks its text.
+"""Plots of values with their intervals, as inline SVG in the page's colours.
 
-Horizontal positions are in percent of the available width, so that one drawing serves a phone and a wide screen.
+Their text is never shrunk.
+
+Horizontal positions are in percent of the available width, so that one drawing serves a phone and a
+wide screen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from medical_tasks.report.entries import Metric
 from medical_tasks.report.html_parts import Markup, markup, rendered
 from medical_tasks.runs.numbers import FEWEST, number
 from medical_tasks.spec import PlotPoint
@@ -37,10 +41,10 @@ SHARES = Scale(0.0, 1.0, ((0.0, "0"), (0.25, "25"), (0.5, "50"), (0.75, "75"), (
 
 def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
     """Chooses the axis on which all values can stand; the unit of a share is ""."""
-    known = [
+    numbers = [
         value if abs(value) > _LEAST else 0.0 for value in map(finite, values) if value is not None
     ]
-    low, high = min(known, default=0.0), max(known, default=1.0)
+    low, high = min(numbers, default=0.0), max(numbers, default=1.0)
     if not unit and low >= 0 and high <= 1:
         return SHARES
     if unit in ("cosine", "kappa") and low >= -1 and high <= 1:
@@ -64,12 +68,12 @@ def _step(span: float) -> float:
     return next(step * power for step in _STEPS if step * power * 5 >= span)
 
 
-def finite(value: Any) -> float | None:
+def finite(value: object) -> float | None:
     """A number that can be drawn; None for any other value (`nan`, infinite, absent)."""
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def point_of(label: str, metric: Mapping[str, Any], **more: Any) -> PlotPoint:
+def point_of(label: str, metric: Metric, **more: Any) -> PlotPoint:
     """A metric's estimate as a point."""
     value, low, high, n = (metric.get(name) for name in ("value", "ci_low", "ci_high", "n"))
     return PlotPoint(
@@ -79,7 +83,10 @@ def point_of(label: str, metric: Mapping[str, Any], **more: Any) -> PlotPoint:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a chart: its points are those of runs, a lane each, and of papers, which share the last lane."""
+    """A row of a chart.
+
+    Its points are those of runs, a lane each, and of papers, which share the last lane.
+    """
 
     label: str
     points: Sequence[PlotPoint]
@@ -95,9 +102,10 @@ def intervals_chart(
     note: str = "",
     series: Sequence[str] = (),
 ) -> Markup:
-    """Draws a row a line: dots with a bar for their interval, and open diamonds for published results.
+    """Draws a row a line: dots with a bar for their interval, open diamonds for papers' results.
 
-    `series`: the labels of points that have a shape and colour of their own, with a legend. Every number is said in words.
+    `series`: the labels of points that have a shape and colour of their own, with a legend. Every
+    number is said in words.
     """
     scale = scale_of([end for line in lines for point in line.points for end in _ends(point)], unit)
     return rendered(
@@ -113,7 +121,8 @@ def intervals_chart(
         ),
         mark=lambda point, lane: _mark(point, scale, lane, series),
         words=lambda point: interval_words(point, unit),
-        # The source of a paper's figure has no room; a warning that goes with a run's number always has.
+        # The source of a paper's figure has no room; a warning that goes with a run's number always
+        # has.
         short=lambda point: interval_words(
             replace(point, few=False, detail="" if point.published else point.detail), unit
         ),
@@ -128,20 +137,20 @@ def _ends(point: PlotPoint) -> tuple[float | None, float | None, float | None]:
 
 
 def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> Markup:
-    place = series.index(point.label) if point.label in series else 0
+    index = series.index(point.label) if point.label in series else 0
     drawn = _drawn(
-        *_ends(point), scale=scale, y=10 + 12 * lane, published=point.published, series=place
+        *_ends(point), scale=scale, y=10 + 12 * lane, published=point.published, series=index
     )
     kind = (
         "mt-published"
         if point.published
-        else f"mt-s{place % _COLOURS}{' mt-few' if few(point) else ''}"
+        else f"mt-s{index % _COLOURS}{' mt-few' if few(point) else ''}"
     )
     return markup(f'<g class="mt-point {kind}">', drawn, "</g>")
 
 
 def few(point: PlotPoint) -> bool:
-    """Whether a run's point is of too few items to tell, by its breakdown's rule or by their number alone."""
+    """Whether a run's point is of too few items to tell, by its breakdown's rule or their number."""
     return not point.published and (point.few or (point.n is not None and point.n < FEWEST))
 
 
@@ -154,7 +163,10 @@ def interval_mark(
     published: bool = False,
     few: bool = False,
 ) -> Markup:
-    """Draws one value with its interval for a cell of a table; the cells beside it say the same in numbers."""
+    """Draws one value with its interval for a cell of a table.
+
+    The cells beside it say the same in numbers.
+    """
     kind = " mt-published" if published else " mt-few" if few else ""
     drawn = _drawn(value, low, high, scale=scale, y=10, published=published)
     return markup(
@@ -215,16 +227,19 @@ def plane_svg(
     labels: tuple[str, str],
     unit: str,
 ) -> Markup:
-    """Draws points across by their first value, in `unit`, and up by their second, a share; papers' have numbers for names."""
-    known = [pair for pair in pairs if all(finite(point.value) is not None for point in pair)]
-    scale = scale_of([end for across, _ in known for end in _ends(across)], unit)
+    """Draws points across by their first value, in `unit`, and up by their second, a share.
+
+    Papers' have numbers for names.
+    """
+    drawn = [pair for pair in pairs if all(finite(point.value) is not None for point in pair)]
+    scale = scale_of([end for across, _ in drawn for end in _ends(across)], unit)
     return rendered(
         "plane.html",
         id=id,
         title=title,
         labels=labels,
-        pairs=known,
-        numbered=[across for across, _ in known if across.published],
+        pairs=drawn,
+        numbered=[across for across, _ in drawn if across.published],
         x=lambda value: None if finite(value) is None else scale.percent(value),
         y=lambda value: (
             None if finite(value) is None else _TOP + _HEIGHT * (1 - SHARES.percent(value) / 100)
@@ -247,14 +262,14 @@ def interval_words(point: PlotPoint, unit: str = "") -> str:
     if value is None:
         return "n/a"
     sign = "" if unit else " %"
-    said = f"{number(value, unit)}{sign}"
+    words = f"{number(value, unit)}{sign}"
     low, high = finite(point.low), finite(point.high)
     if low is not None and high is not None:
-        said += f" ({number(low, unit)} to {number(high, unit)})"
+        words += f" ({number(low, unit)} to {number(high, unit)})"
     if point.n is not None:
-        said += f", n = {point.n:,}"
+        words += f", n = {point.n:,}"
     if point.published:
-        said += ", reported"
+        words += ", reported"
     if few(point):
-        said += ", too few to tell"
-    return f"{said}, {point.detail}" if point.detail else said
+        words += ", too few to tell"
+    return f"{words}, {point.detail}" if point.detail else words

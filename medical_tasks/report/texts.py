@@ -1,8 +1,9 @@
-"""The items of a report with their texts: what was asked, what the model answered, what the gold is. Of open data alone.
+"""The items of a report with their texts: question, answer and gold. Of open data alone.
 
-The texts are not in the run's results: questions and gold come from the built dataset, answers from where the run left them
-(`run_responses`): its own store, a baseline made again, the file or the run that `score` scored. Whatever cannot be found is left
-empty, and a note says why and what would bring it; the report is made all the same.
+The texts are not in the run's results: questions and gold come from the built dataset, answers from
+where the run left them (`run_responses`): its own store, a baseline made again, the file or the run
+that `score` scored. Whatever cannot be found is left empty, and a note says why and what would
+bring it; the report is made all the same.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from medical_tasks.data.task_data import TaskData, run_data
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_row
+from medical_tasks.report.entries import Recipe
 from medical_tasks.report.folders import FinishedRun
 from medical_tasks.report.page_data import (
     LENGTHS,
@@ -30,6 +32,7 @@ from medical_tasks.report.page_data import (
 )
 from medical_tasks.report.plots import finite
 from medical_tasks.runs.responses import check_recipe, check_same_data, run_responses
+from medical_tasks.runs.results import Json, Row
 from medical_tasks.runs.runner import RunOptions, load_task_prompts
 from medical_tasks.spec import UNANSWERED, DatasetSpec, Item, Message, Table, TaskSpec
 
@@ -39,7 +42,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def report_items(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     metrics: Collection[str],
     texts: TaskTexts,
     verdicts: Mapping[str, tuple[ReportVerdict, ...]],
@@ -48,10 +51,11 @@ def report_items(
 ) -> tuple[ReportItem, ...]:
     """Makes the items of one task of one run from its rows of `items.parquet`.
 
-    `note_words`: for credentialed data the words that scoring itself writes into its notes; None for open data. Rows of
-    credentialed data are reduced here once more, so that a file that was not cannot give a text away.
+    `note_words`: for credentialed data the words that scoring itself writes into its notes; None
+    for open data. Rows of credentialed data are reduced here once more, so that a file that was not
+    cannot give a text away.
     """
-    made = []
+    items = []
     same: dict[Any, Any] = {}  # many items are in the same groups and have the same values
     for row in rows:
         shown, digest = dict(row), str(row.get(DIGEST) or "")
@@ -71,7 +75,7 @@ def report_items(
             for name in ("parsed", "why", "unscored", "unclear")
         )
         parsed, why, unscored, unclear = (same.setdefault(note, note) for note in notes)
-        made.append(
+        items.append(
             ReportItem(
                 id=row["id"],
                 groups=same.setdefault(groups, dict(groups)),
@@ -87,7 +91,7 @@ def report_items(
                 verdicts=verdicts.get(row["id"], ()),
             )
         )
-    return tuple(made)
+    return tuple(items)
 
 
 def _showable(text: str) -> str:
@@ -97,19 +101,21 @@ def _showable(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TextPlaces:
-    """Where texts are looked for."""
+    """Where texts are looked for.
 
-    data: Path | None = (
-        None  # of the built datasets, or of the one that is needed; the user's data home by default
-    )
-    source: Path | None = (
-        None  # the one file a dataset of the user's own is made of, in place of `data`
-    )
-    responses: Sequence[
-        Path
-    ] = ()  # files that `score` scored, and folders of runs whose answers it scored
-    upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
-    items: bool = True  # without them only the data are read, for plots
+    Attributes:
+        data: folder of the built datasets, or of the one that is needed; None for the user's home.
+        source: the one file that a dataset of the user's own is made of, in place of `data`.
+        responses: files that `score` scored, and folders of runs whose answers it scored.
+        upstream: the authors' checkout, for runs with the official prompts.
+        items: whether items are read; without them only the data are, for plots.
+    """
+
+    data: Path | None = None
+    source: Path | None = None
+    responses: Sequence[Path] = ()
+    upstream: Path | None = None
+    items: bool = True
 
 
 DEFAULT_PLACES = TextPlaces()
@@ -117,20 +123,27 @@ DEFAULT_PLACES = TextPlaces()
 
 @dataclass(frozen=True, kw_only=True)
 class TaskTexts:
-    """What was found for one task of one run; each by item id."""
+    """What was found for one task of one run.
 
-    items: Mapping[str, Item] = field(
-        default_factory=dict
-    )  # the dataset's; none where the run's data are not here
+    Attributes:
+        items: the dataset's, by id; none where the run's data are not here.
+        questions: as the model saw them, by item.
+        answers: by item.
+        golds: by item.
+        tables: the benchmark's, about the data and the run's numbers.
+        missing: sentences that say what is not there and what would bring it; "" when all is.
+        remark: sentences that say how to read what is there.
+        unread: how many items, the last ones, a report has no room for.
+    """
+
+    items: Mapping[str, Item] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
-    tables: Sequence[Table] = ()  # of the benchmark, about the data and the run's numbers
-    missing: str = (
-        ""  # sentences that say what is not there and what would bring it; "" when all is
-    )
-    remark: str = ""  # sentences that say how to read what is there
-    unread: int = 0  # how many items, the last ones, a report has no room for
+    tables: Sequence[Table] = ()
+    missing: str = ""
+    remark: str = ""
+    unread: int = 0
 
     @property
     def note(self) -> str:
@@ -141,10 +154,14 @@ class TaskTexts:
 def find_texts(
     task: TaskSpec, spec: DatasetSpec, run: FinishedRun, places: TextPlaces, *, room: int
 ) -> TaskTexts:
-    """Finds the texts of a task's items in a run, of as many as `room` bytes may hold; of credentialed data nothing is read."""
+    """Finds the texts of a task's items in a run, of as many as `room` bytes may hold.
+
+    Of credentialed data nothing is read.
+    """
     if not text_allowed(spec):
         return TaskTexts(
-            remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
+            remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and "
+            "no text."
         )
     recipe = run.entries[task.name]["recipe"]
     try:
@@ -158,7 +175,8 @@ def find_texts(
             return _found(task, run, data, places, room)
     except (MissingError, UsageError) as error:
         return TaskTexts(
-            missing=f"The run's data are not here, so questions, answers, gold and plots of them are not shown: {said(error)}"
+            missing="The run's data are not here, so questions, answers, gold and plots of them are "
+            f"not shown: {said(error)}"
         )
 
 
@@ -201,14 +219,14 @@ def _found(
 
 
 def _questions(
-    task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], places: TextPlaces
+    task: TaskSpec, data: TaskData, recipe: Recipe, places: TextPlaces
 ) -> tuple[Callable[[Item], str], str, str]:
     """What says what was asked about an item, why it is not there, and how to read it."""
-    asked = recipe.get("prompts")
-    name = asked["set"] if asked else "own"
+    stated = recipe.get("prompts")
+    name = stated["set"] if stated else "own"
     remark = (
         ""
-        if asked
+        if stated
         else "No model was asked here: questions are shown as this suite's own prompts put them."
     )
     options = RunOptions(
@@ -224,7 +242,7 @@ def _questions(
             f"Questions are not shown, since they cannot be put again: {said(error)}",
             "",
         )
-    if asked and prompts.sha256 != asked["sha256"]:
+    if stated and prompts.sha256 != stated["sha256"]:
         why = f"they were put with other prompts, by {recipe.get('suite')}. Use that version."
         return lambda item: "", f"Questions are not shown: {why}", ""
     cut = recipe.get("truncation", {}).get("words_left_out", {})
@@ -238,12 +256,16 @@ def _questions(
         return _showable(chat_text(prompts.render(put)))
 
     if "protocol" in recipe:
-        remark = f"{remark} Of the several questions about an item the first is shown, and the final answer.".strip()
+        several = "Of the several questions about an item the first is shown, and the final answer."
+        remark = f"{remark} {several}".strip()
     return asked_of, "", remark
 
 
 def chat_text(messages: Sequence[Message]) -> str:
-    """Writes a chat as text: a single message of the user as it is, several with their roles before them."""
+    """Writes a chat as text.
+
+    A single message of the user as it is, several with their roles before them.
+    """
     if len(messages) == 1 and messages[0]["role"] == "user":
         return messages[0]["content"]
     return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
@@ -253,29 +275,30 @@ _RESPONSES = "responses/"
 _BASELINE = "baseline/"
 
 
-def check_places(places: Sequence[Path], recipes: Sequence[Mapping[str, Any]]) -> None:
-    """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer."""
+def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
+    """Refuses files that no run of the report scored: a slip is no missing answer."""
     wanted = {_scored_file(recipe) for recipe in recipes} - {""}
-    for place in places:
-        if place.is_dir():
+    for path in places:
+        if path.is_dir():
             continue
-        if not place.is_file():
+        if not path.is_file():
             raise MissingError(
-                f"{place}: there is no such file. Give --responses the file that `score` scored, or the folder of the run."
+                f"{path}: there is no such file. Give --responses the file that `score` scored, "
+                "or the folder of the run."
             )
-        if file_sha256(place) not in wanted:
-            known = (
+        if file_sha256(path) not in wanted:
+            which = (
                 "none of the runs scored a file"
                 if not wanted
                 else "its sha256 is of none that these runs scored"
             )
             raise UsageError(
-                f"{place}: {known}. Give --responses the file that was scored, or leave it out."
+                f"{path}: {which}. Give --responses the file that was scored, or leave it out."
             )
 
 
-def _scored_file(recipe: Mapping[str, Any]) -> str:
-    """SHA-256 of the file of answers that was scored, "" where a run asked a model or a baseline."""
+def _scored_file(recipe: Recipe) -> str:
+    """SHA-256 of the file of answers that was scored; "" where a model or a baseline was asked."""
     model = recipe["model"]
     return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
 
@@ -283,45 +306,48 @@ def _scored_file(recipe: Mapping[str, Any]) -> str:
 def _answers(
     task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, shown: Collection[str]
 ) -> tuple[dict[str, str], str]:
-    """The answers that were scored to the items shown, by id, and a sentence about what is missing ("" for nothing)."""
-    recipe, given = run.entries[task.name]["recipe"], places.responses
-    unanswered = {
+    """The answers that were scored, by id of the items shown, and what is missing of them."""
+    recipe = run.entries[task.name]["recipe"]
+    wanted = {
         row["id"]
         for row in run.rows[task.name]
-        if str(row.get("unscored") or "").startswith(UNANSWERED)
+        if row["id"] in shown and not str(row.get("unscored") or "").startswith(UNANSWERED)
     }
-    wanted = {row["id"] for row in run.rows[task.name] if row["id"] in shown} - unanswered
     if not str(recipe["model"]["name"]).startswith((_RESPONSES, _BASELINE)):
-        # A store is asked for these alone; a file, or a baseline that draws on other items, goes with all.
+        # A store is asked for these alone; a file, or a baseline that draws on other items, goes
+        # with all.
         data = replace(data, items=[item for item in data.items if item.id in shown])
-    asked = (("prompts", "set"), ("baseline", "prompts"))
-    official = any((recipe.get(part) or {}).get(key, "own") != "own" for part, key in asked)
-    upstream = places.upstream if official else None
+    upstream = places.upstream if _asked_officially(recipe) else None
     digest = _scored_file(recipe)
-    file = next(
-        (place for place in given if digest and place.is_file() and file_sha256(place) == digest),
-        None,
-    )
-    found: dict[str, str] = {}
-    reason = ""
+    files = (path for path in places.responses if digest and path.is_file())
+    file = next((path for path in files if file_sha256(path) == digest), None)
     # A run scored anew has its answers in the folder of the first one.
-    for place in [run.folder, *(each for each in given if each.is_dir() and not digest)]:
+    others = [] if digest else [path for path in places.responses if path.is_dir()]
+    answers: dict[str, str] = {}
+    reason = ""
+    for folder in (run.folder, *others):
         try:
-            there = run_responses(task, data, recipe, place, responses=file, upstream=upstream)
+            there = run_responses(task, data, recipe, folder, responses=file, upstream=upstream)
         except (MissingError, UsageError) as error:
             reason = reason or said(error)
             continue
-        found |= {
-            item: text for item, text in there.items() if item in wanted and item not in found
-        }
-        if len(found) == len(wanted):
-            return found, ""
-    if reason and not found:
-        return found, f"Answers are not shown: {reason}"
-    return found, (
-        f"{len(wanted) - len(found)} of {len(wanted)} answers are not in the run's store. If `score` scored another run's answers, "
-        "give that run's folder with --responses; else give the run's command again."
+        answers = {**{item: there[item] for item in there if item in wanted}, **answers}
+        if len(answers) == len(wanted):
+            return answers, ""
+    if reason and not answers:
+        return answers, f"Answers are not shown: {reason}"
+    return answers, (
+        f"{len(wanted) - len(answers)} of {len(wanted)} answers are not in the run's store. If "
+        "`score` scored another run's answers, give that run's folder with --responses; else give "
+        "the run's command again."
     )
+
+
+def _asked_officially(recipe: Recipe) -> bool:
+    """Whether the authors' prompts were put, to a model or by a baseline that goes by them."""
+    prompts = (recipe.get("prompts") or {}).get("set", "own")
+    baseline = (recipe.get("baseline") or {}).get("prompts", "own")
+    return (prompts, baseline) != ("own", "own")
 
 
 def said(error: MedicalTasksError) -> str:

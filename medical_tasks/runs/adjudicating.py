@@ -1,12 +1,12 @@
-"""Unclear answers, decided by a person or a judge: the sheet that they fill in, and what scoring takes from it.
+"""Unclear answers, decided by a person or a judge: their sheet, and what scoring takes from it.
 
-A reader that cannot tell what an answer is says so and never guesses. The sheet has a row for each such answer, without the
-gold, so that whoever reads it says what the answer *is* and not whether it is right; scoring decides that.
+A reader that cannot tell what an answer is says so and never guesses. The sheet has a row for each
+such answer, without the gold, so that whoever reads it says what the answer *is* and not whether it
+is right; scoring decides that.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import re
 import sys
@@ -15,24 +15,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place, redact_reason
 from medical_tasks.io.files import WholeFile
+from medical_tasks.io.tables import TableRow
 from medical_tasks.io.xml_files import workbook_bytes
 from medical_tasks.judges.base import Question, Unreadable, Verdict
 from medical_tasks.judges.reading import Checker, object_reader, quoted, schema_of
-from medical_tasks.judges.session import JUDGE_KINDS, JudgeSession
+from medical_tasks.judges.session import JudgeSession, judge_kinds
 from medical_tasks.models.usage import Usage
+from medical_tasks.options import Adjudicate
 from medical_tasks.runs.folder import existing_run_folder, is_main_process
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, open_session_in
 from medical_tasks.runs.responses import run_responses
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    read_items,
+    read_results,
+)
 from medical_tasks.runs.runner import Adjudication, Reading
 from medical_tasks.spec import DatasetSpec, Item, TaskSpec, texts_sha256
 
@@ -79,14 +86,19 @@ class UnclearAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerPlaces:
-    """Where the answers of a run are looked for, and the data they are on."""
+    """Where the answers of a run are looked for, and the data they are on.
 
-    data: Path | None = None  # of the built datasets; the user's data home by default
-    source: Path | None = None  # the one file a dataset of the user's own is made of
-    responses: Path | None = (
-        None  # the file that `score` scored, or the run whose answers it scored
-    )
-    upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
+    Attributes:
+        data: of the built datasets; the user's data home by default.
+        source: the one file a dataset of the user's own is made of.
+        responses: the file that `score` scored, or the run whose answers it scored.
+        upstream: the authors' checkout, for runs with the official prompts.
+    """
+
+    data: Path | None = None
+    source: Path | None = None
+    responses: Path | None = None
+    upstream: Path | None = None
 
 
 def response_sha256(text: str) -> str:
@@ -100,34 +112,37 @@ def unclear_answers(
     """Finds the unclear answers of a run with their texts, in the order of its tasks and items."""
     entries = read_results(run)["tasks"]
     rows = read_items(run)
-    found: list[UnclearAnswer] = []
+    answers: list[UnclearAnswer] = []
     for task in (each for each in tasks if each.reads):
         _check_entry(run, task, entries[task.name])
         unclear = {
             row["id"]: row for row in rows if row["task"] == task.name and row.get("unclear")
         }
         if unclear:
-            found += _with_texts(run, task, specs[task.name], unclear, places)
-    return found
+            answers += _with_texts(run, task, specs[task.name], unclear, places)
+    return answers
 
 
-def _check_entry(run: Path, task: TaskSpec, entry: Mapping[str, Any]) -> None:
+def _check_entry(run: Path, task: TaskSpec, entry: Json) -> None:
     again = f"medical-tasks score {task.name} --responses {run}"
     recipe = entry["recipe"]
     if "unclear" not in entry["coverage"]:
         raise UsageError(
-            f"{run}: {task.name} was scored by a version that did not say which answers are unclear. Score it again ({again}), "
-            f"then: medical-tasks adjudicate NEW --responses {run}"
+            f"{run}: {task.name} was scored by a version that did not say which answers are "
+            f"unclear. Score it again ({again}), then: medical-tasks adjudicate NEW --responses "
+            f"{run}"
         )
     if "repeats" in recipe:
         raise UsageError(
-            f"{run}: asked each question of {task.name} several times (--repeats), and a sheet has one answer to each. Give the "
-            "run's command again without --repeats: it takes the first answers, and asks nothing."
+            f"{run}: asked each question of {task.name} several times (--repeats), and a sheet has "
+            "one answer to each. Give the run's command again without --repeats: it takes the "
+            "first answers, and asks nothing."
         )
     if "adjudication" in recipe:
         raise UsageError(
-            f"{run}: {task.name} was scored with a sheet of decisions already. Fill in the rows that are left open there, and "
-            "score the same answers with it again (--adjudicated FILE)."
+            f"{run}: {task.name} was scored with a sheet of decisions already. Fill in the rows "
+            "that are left open there, and score the same answers with it again (--adjudicated "
+            "FILE)."
         )
 
 
@@ -135,7 +150,7 @@ def _with_texts(
     run: Path,
     task: TaskSpec,
     spec: DatasetSpec,
-    unclear: Mapping[str, Mapping[str, Any]],
+    unclear: Mapping[str, Json],
     places: AnswerPlaces,
 ) -> Iterator[UnclearAnswer]:
     recipe = read_results(run)["tasks"][task.name]["recipe"]
@@ -151,8 +166,9 @@ def _with_texts(
             text = texts.get(name)
             if text is None or row.get("response_sha256", "") not in ("", response_sha256(text)):
                 raise UsageError(
-                    f"{source}: the answer to {name!r} of {task.name} that was scored is not found again. Give the run's command "
-                    "again, or give --responses with what was scored."
+                    f"{source}: the answer to {name!r} of {task.name} that was scored is not found "
+                    "again. Give the run's command again, or give --responses with what was "
+                    "scored."
                 )
             yield UnclearAnswer(task=task, item=items[name], answer=text, reason=row["unclear"])
 
@@ -188,18 +204,21 @@ _READING: Final = Checker(
 )
 
 
-def reading_question(one: UnclearAnswer) -> Question:
+def reading_question(unclear: UnclearAnswer) -> Question:
     """Asks a judge for the final answer of a reply.
 
-    The value is what the judge copied, "" for none. A reading with a word or number that the reply does not have is unreadable:
-    whatever the reply says to the judge, nothing comes of it but a part of the reply.
+    The value is what the judge copied, "" for none. A reading with a word or number that the reply
+    does not have is unreadable: whatever the reply says to the judge, nothing comes of it but a
+    part of the reply.
     """
-    asked = str(one.item.fields.get("question", ""))
-    text = _ASKED.format(reads=one.task.reads, question=quoted(asked), reply=quoted(one.answer))
+    question = str(unclear.item.fields.get("question", ""))
+    text = _ASKED.format(
+        reads=unclear.task.reads, question=quoted(question), reply=quoted(unclear.answer)
+    )
     keys = {"reading": _READING}
-    words = _words(one.answer)
+    words = _words(unclear.answer)
 
-    def taken(value: Mapping[str, Any]) -> Any:
+    def taken(value: Json) -> Any:
         reading = " ".join((value["reading"] or "").split())
         strange = _words(reading) - words
         return (
@@ -207,7 +226,7 @@ def reading_question(one: UnclearAnswer) -> Question:
         )
 
     return Question(
-        id="/".join(one.key),
+        id="/".join(unclear.key),
         messages=({"role": "user", "content": text},),
         template=_TEMPLATE,
         read=object_reader(keys, taken),
@@ -230,28 +249,39 @@ def _words(text: str) -> set[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class UnclearSheet:
-    """What `adjudicate` made."""
+    """What `adjudicate` made.
 
-    path: Path | None  # None where no answer is unclear, or after a forecast
-    answers: int  # how many are unclear
-    read: int = 0  # how many of them the judge read
-    failed: Mapping[str, str] = field(default_factory=dict)  # those it did not, with the reason
+    Attributes:
+        path: None where no answer is unclear, or after a forecast.
+        answers: how many are unclear.
+        read: how many of them the judge read.
+        failed: those it did not, with the reason.
+        private: whether the sheet holds text of credentialed data.
+    """
+
+    path: Path | None
+    answers: int
+    read: int = 0
+    failed: Mapping[str, str] = field(default_factory=dict)
     usage: Usage | None = None
-    private: bool = False  # whether the sheet holds text of credentialed data
+    private: bool = False
 
 
-def adjudicate_as_asked(
-    arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs
-) -> UnclearSheet | None:
-    """Writes the sheet of a run's unclear answers, filled in where a judge was asked; None in all but the main process."""
+def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
+    """Writes the sheet of a run's unclear answers, filled in where a judge was asked.
+
+    None in all but the main process.
+    """
     if not is_main_process():
         return None
-    run: Path = arguments.run
+    run = arguments.run
+    tasks = [task_spec(name) for name in read_results(run)["tasks"]]
+    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     readable = [task for task in tasks if task.reads]
     if not readable:
         raise UsageError(
-            f"{run}: {', '.join(task.name for task in tasks)} has no reader that leaves answers open, so there is nothing to "
-            "adjudicate."
+            f"{run}: {', '.join(task.name for task in tasks)} has no reader that leaves answers "
+            "open, so there is nothing to adjudicate."
         )
     request = _judge_request(arguments, readable)
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in readable]
@@ -267,48 +297,57 @@ def adjudicate_as_asked(
         answers = unclear_answers(run, readable, specs, places)
         if not answers:
             return UnclearSheet(path=None, answers=0)
-        asked = _Readings() if request is None else _asked(run, request, answers)
+        readings = _Readings() if request is None else _asked(run, request, answers)
         if request is not None and request.options.forecast:
             return UnclearSheet(path=None, answers=len(answers))
-        rows = [_row(one, asked, whole=out.suffix.lower() == ".csv") for one in answers]
+        rows = [_row(unclear, readings, whole=out.suffix.lower() == ".csv") for unclear in answers]
         _check_unread(out, rows)
         _write(out, rows)
     return UnclearSheet(
         path=out,
         answers=len(answers),
-        read=len(asked.values),
-        failed=asked.failed,
-        usage=asked.usage,
+        read=len(readings.values),
+        failed=readings.failed,
+        usage=readings.usage,
         private=private,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Readings:
-    """What a judge read; nothing where none was asked."""
+    """What a judge read; nothing where none was asked.
+
+    Attributes:
+        values: by question.
+        failed: reasons, which quote no text.
+    """
 
     by: str = PERSON
-    values: Mapping[str, str] = field(default_factory=dict)  # by question
-    failed: Mapping[str, str] = field(default_factory=dict)  # reasons, which quote no text
+    values: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
     usage: Usage | None = None
 
 
-def _judge_request(arguments: argparse.Namespace, tasks: Sequence[TaskSpec]) -> JudgeRequest | None:
+def _judge_request(arguments: Adjudicate, tasks: Sequence[TaskSpec]) -> JudgeRequest | None:
     if arguments.judging is not None:
         raise UsageError("--judging: each answer is asked about by itself. Leave it out.")
     if arguments.judge is not None:
-        return judge_request(arguments, [replace(task, judge=True) for task in tasks])
+        judged = [replace(task, judge=True) for task in tasks]
+        return judge_request(arguments, judged, upstream=arguments.upstream)
     options = ("judge_args", "votes", "judge_reply_tokens", "max_judge_calls", "max_judge_tokens")
-    given = [name for name in (*options, "forecast") if getattr(arguments, name)]
-    if given:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    chosen = [name for name in (*options, "forecast") if getattr(arguments, name)]
+    if chosen:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
         raise UsageError(f"{names}: no judge is asked. Give --judge MODEL, or leave it out.")
     return None
 
 
 def _asked(run: Path, request: JudgeRequest, answers: Sequence[UnclearAnswer]) -> _Readings:
-    """Asks a judge about each answer; its replies are kept with the run, and are not asked for twice."""
-    opening: dict[str, Any] = {
+    """Asks a judge about each answer.
+
+    Its replies are kept with the run, and are not asked for twice.
+    """
+    opening: JsonDict = {
         "args": request.args,
         "options": request.options,
         "label": "unclear answers",
@@ -321,7 +360,7 @@ def _asked(run: Path, request: JudgeRequest, answers: Sequence[UnclearAnswer]) -
 def _read_by(session: JudgeSession, answers: Sequence[UnclearAnswer]) -> _Readings:
     values: dict[str, str] = {}
     failed: dict[str, str] = {}
-    for outcome in session.ask([reading_question(one) for one in answers]):
+    for outcome in session.ask([reading_question(unclear) for unclear in answers]):
         if isinstance(outcome, Verdict):
             values[outcome.id] = outcome.value
         else:
@@ -330,32 +369,36 @@ def _read_by(session: JudgeSession, answers: Sequence[UnclearAnswer]) -> _Readin
 
 
 def _sheet_place(out: Path | None, run: Path, *, private: bool) -> Path:
-    """Where the sheet goes: in the run's folder, or where its private answers lie, unless the user names another place."""
+    """Where the sheet goes.
+
+    In the run's folder, or where its private answers lie, unless the user names another place.
+    """
     if out is None:
         return (existing_run_folder(run).answers.parent if private else run) / "unclear.csv"
     if out.suffix.lower() not in _SUFFIXES:
         raise UsageError(
-            f"--out {out}: a sheet is CSV or XLSX, told by its name. Give one that ends in {' or '.join(_SUFFIXES)}."
+            f"--out {out}: a sheet is CSV or XLSX, told by its name. Give one that ends in "
+            f"{' or '.join(_SUFFIXES)}."
         )
     if private:
         check_place(out)
     return out.expanduser()
 
 
-def _row(one: UnclearAnswer, asked: _Readings, *, whole: bool) -> dict[str, object]:
-    reading = asked.values.get("/".join(one.key))
-    left_out = 0 if whole else max(0, len(one.answer) - _LONGEST_CELL)
+def _row(unclear: UnclearAnswer, readings: _Readings, *, whole: bool) -> dict[str, object]:
+    reading = readings.values.get("/".join(unclear.key))
+    left_out = 0 if whole else max(0, len(unclear.answer) - _LONGEST_CELL)
     mark = f"[... {left_out:,} characters left out ...]\n" if left_out else ""
     return {
-        "task": one.task.name,
-        "id": one.item.id,
-        "question": one.question,
-        "answer": mark + one.answer[left_out:],
-        "unclear": one.reason,
-        "what_to_read": one.task.reads,
+        "task": unclear.task.name,
+        "id": unclear.item.id,
+        "question": unclear.question,
+        "answer": mark + unclear.answer[left_out:],
+        "unclear": unclear.reason,
+        "what_to_read": unclear.task.reads,
         "reading": "" if reading is None else reading or NONE,
-        "read_by": PERSON if reading is None else asked.by,
-        "response_sha256": response_sha256(one.answer),
+        "read_by": PERSON if reading is None else readings.by,
+        "response_sha256": response_sha256(unclear.answer),
     }
 
 
@@ -369,7 +412,7 @@ def _write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def _check_unread(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Refuses to write over a sheet in which somebody has filled in something else, or over another file."""
+    """Refuses to write over another file, or a sheet in which somebody filled in something else."""
     if not path.exists():
         return
     new = {(row["task"], row["id"]): row["reading"] for row in rows}
@@ -377,8 +420,8 @@ def _check_unread(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
         reading = row.cells["reading"].strip()
         if reading and new.get((row.cells["task"], row.cells["id"])) != reading:
             raise UsageError(
-                f"{path}: is there, and row {row.number} of it has a reading that this would write over. Choose another --out, or "
-                "move that file away."
+                f"{path}: is there, and row {row.number} of it has a reading that this would write "
+                "over. Choose another --out, or move that file away."
             )
 
 
@@ -386,7 +429,10 @@ def _check_unread(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) -> Adjudication:
-    """Reads the decisions on answers to a task; everything that is wrong with rows is one `UsageError`."""
+    """Reads the decisions on answers to a task.
+
+    Everything that is wrong with rows is one `UsageError`.
+    """
     if not task.reads:
         raise UsageError(
             f"--adjudicated {path}: the reader of {task.name} leaves no answer open. Leave it out."
@@ -396,7 +442,8 @@ def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) 
     if not own:
         there = listed(sorted({row.cells["task"] for row in rows}), _NAMED)
         raise UsageError(
-            f"{path}: has no row of {task.name}, but of {there}. Give the sheet that `medical-tasks adjudicate` wrote of its run."
+            f"{path}: has no row of {task.name}, but of {there}. Give the sheet that "
+            "`medical-tasks adjudicate` wrote of its run."
         )
     problems: list[str] = []
     readings: dict[str, Reading] = {}
@@ -415,35 +462,38 @@ def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) 
     unfilled = len({row.cells["id"] for row in own} - readings.keys())
     if not readings:
         raise UsageError(
-            f"{path}: no row of {task.name} has a reading. Fill in the column 'reading': {task.reads}; or {NONE!r} where the "
-            "reply gives none."
+            f"{path}: no row of {task.name} has a reading. Fill in the column 'reading': "
+            f"{task.reads}; or {NONE!r} where the reply gives none."
         )
     if unfilled:
         print(
-            f"note: {path}: {unfilled} of the answers to {task.name} have no reading and stay unclear.",
+            f"note: {path}: {unfilled} of the answers to {task.name} have no reading and stay "
+            "unclear.",
             file=sys.stderr,
         )
     return Adjudication(sha256=file_sha256(path), readings=readings, unfilled=unfilled)
 
 
-def _decision(row: SheetRow, responses: Mapping[str, str]) -> tuple[str, Reading | None]:
-    """What is wrong with a row, "" for nothing, and its decision, None where it is not filled in."""
+def _decision(row: TableRow, responses: Mapping[str, str]) -> tuple[str, Reading | None]:
+    """What is wrong with a row, "" for nothing, and its decision, None where there is none."""
     name, text, by = (row.cells[column].strip() for column in ("id", "reading", "read_by"))
     if name not in responses:
         return f"there is no answer to an item {name!r} here. Is it the sheet of this run?", None
     if row.cells["response_sha256"].strip() != response_sha256(responses[name]):
         return (
-            f"the answer to {name!r} is not the one that was read. Adjudicate the run that is scored here",
+            f"the answer to {name!r} is not the one that was read. Adjudicate the run that is "
+            "scored here",
             None,
         )
     if not text:
         return "", None
     if len(text) > _LONGEST_READING:
         return (
-            f"the reading has {len(text)} characters, at most {_LONGEST_READING} are taken. Write down the final answer alone",
+            f"the reading has {len(text)} characters, at most {_LONGEST_READING} are taken. Write "
+            "down the final answer alone",
             None,
         )
-    if by not in ("", PERSON) and by.partition("/")[0] not in JUDGE_KINDS:
+    if by not in ("", PERSON) and by.partition("/")[0] not in judge_kinds():
         return (
             f"column 'read_by': must be {PERSON!r} or the name of a judge. Write {PERSON!r}",
             None,

@@ -1,11 +1,14 @@
-"""Asking a model about each item of a construction, under the data guard and as judges are asked; the same command resumes."""
+"""Asking a model about each item of a construction, under the data guard and as judges are asked.
+
+The same command resumes.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
 from medical_tasks.data.construction import make_folder
 from medical_tasks.errors import UsageError, check_least
@@ -14,9 +17,11 @@ from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import JudgeOptions, Question, Verdict
 from medical_tasks.judges.case import CUT, UNREADABLE
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.models.opener import deciding_args, full_name, parse_model_args
+from medical_tasks.models.opener import deciding_args, full_name
+from medical_tasks.options import WithModel
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.judging import open_session_in
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import UNANSWERED
 
 GENERATION: Final = "generation"
@@ -27,7 +32,7 @@ TRIES: Final = 3
 class Asked:
     """A model that answers questions, and what came of them."""
 
-    def __init__(self, session: JudgeSession, recipe: Mapping[str, Any]) -> None:
+    def __init__(self, session: JudgeSession, recipe: Json) -> None:
         self.session = session
         self.failed: dict[str, str] = {}
         """Question to the reason why it has no usable reply, which quotes no text."""
@@ -35,9 +40,12 @@ class Asked:
         """Question of the last `ask` with a value to the number of its replies."""
         self.recipe = {**recipe, "model": dict(session.identity)}
 
-    def ask(self, questions: Sequence[Question], *, step: str = "") -> dict[str, Any]:
-        """The value of each question that has one; `step` stands before the reasons of the others."""
-        values: dict[str, Any] = {}
+    def ask(self, questions: Sequence[Question], *, step: str = "") -> JsonDict:
+        """The value of each question that has one.
+
+        `step` stands before the reasons of the others.
+        """
+        values: JsonDict = {}
         self.tries = {}
         for each in self.session.ask(questions):
             if isinstance(each, Verdict):
@@ -52,45 +60,56 @@ class Asked:
 
 @contextlib.contextmanager
 def asked(
-    arguments: Namespace,
-    settings: Mapping[str, Any],
+    name: str,
+    arguments: WithModel,
+    settings: Json,
     *,
+    step: str,
+    into: Path,
     what: str,
+    forecast: bool = False,
     finished: str = "",
     args: Mapping[str, str] | None = None,
 ) -> Iterator[Asked]:
-    """Opens the model of parsed options for a step; a forecast asks and leaves nothing.
+    """Opens the model of a step; a forecast asks and leaves nothing.
 
-    `what`: what is made. `finished`: the file that is there once an outcome was written. `args`: usual settings of the model.
+    Args:
+        name: of the model.
+        arguments: how it is asked.
+        settings: what else decides what it answers.
+        step: the benchmark and the step, as `ehrnoteqa generate`.
+        into: the folder of the construction.
+        what: what is made, for messages.
+        forecast: only say what asking would take.
+        finished: the file that is there once an outcome was written.
+        args: usual settings of the model, which those given overrule.
     """
     tries, longest = TRIES if arguments.tries is None else arguments.tries, arguments.max_new_tokens
     check_least({"--tries": tries, "--max-new-tokens": longest})
-    name, args = (
-        full_name(arguments.model),
-        {**(args or {}), **parse_model_args(arguments.model_args or "")},
-    )
-    if name.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in name:
+    model, args = full_name(name), {**(args or {}), **arguments.model_args}
+    if model.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in model:
         raise UsageError(
-            f"unknown model {arguments.model!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME."
+            f"unknown model {name!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or "
+            "openai-api/HOST/NAME."
         )
-    options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=arguments.forecast)
-    opening: dict[str, Any] = {"args": args, "options": options, "label": what, "role": "model"}
+    options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=forecast)
+    opening: JsonDict = {"args": args, "options": options, "label": what, "role": "model"}
     decisive = {
-        "construct": f"{arguments.benchmark} {arguments.step}",
+        "construct": step,
         **settings,
-        "model": name,
-        "model_args": deciding_args(name, args),
+        "model": model,
+        "model_args": deciding_args(model, args),
         "max_new_tokens": longest,
     }
     refusal = f"{what} were begun with other settings ({{}}). Repeat that command to go on, or move this folder away to begin anew."
 
     def folder() -> RunFolder:
-        place = make_folder(arguments.folder)
-        begun = bool(finished) and (place / finished).exists()
-        own = make_folder(place / GENERATION)
+        path = make_folder(into)
+        begun = bool(finished) and (path / finished).exists()
+        own = make_folder(path / GENERATION)
         return open_run_folder(
             own, decisive, private=policy.protecting(), begun=begun, refusal=refusal
         )
 
-    with open_session_in(folder, name, **opening) as session:
+    with open_session_in(folder, model, **opening) as session:
         yield Asked(session, {**settings, "tries": tries, "max_new_tokens": longest})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Texts
 from medical_tasks.models.stand_ins import BASELINES, COPY_EXAMPLE, baseline_responses
 from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.results import Json
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
@@ -25,10 +25,13 @@ def run_baseline(
     prompts: str = "own",
     upstream: Path | None = None,
 ) -> AnsweredTask:
-    """Answers a task with a baseline of `stand_ins.BASELINES` or of its benchmark; `copy-example` copies from the set `prompts`."""
+    """Answers a task with a baseline of `stand_ins.BASELINES` or of its benchmark.
+
+    `copy-example` copies from the set `prompts`.
+    """
     own = {key: value for key, value in (task_args or {}).items() if key in task.arguments}
     responses: Iterable[str]
-    identity: Mapping[str, Any]
+    identity: Json
     if name == COPY_EXAMPLE:
         shown = prompt_set(
             task,
@@ -40,8 +43,9 @@ def run_baseline(
         )
         if (example := shown.example) is None:
             raise UsageError(
-                f"{task.name}: its questions show no worked example, so that baseline/{COPY_EXAMPLE} has nothing to copy. Use it "
-                "with a task that shows one, such as medcalc_one_shot."
+                f"{task.name}: its questions show no worked example, so that "
+                f"baseline/{COPY_EXAMPLE} has nothing to copy. Use it with a task that shows one, "
+                "such as medcalc_one_shot."
             )
         responses = (example(item).reply for item in data.items)
         identity = {"prompts": shown.name, "sha256": shown.sha256}
@@ -70,13 +74,13 @@ def run_baseline(
 
 def _answered(
     name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]
-) -> tuple[Iterable[str], Mapping[str, Any]]:
+) -> tuple[Iterable[str], Json]:
     own = task.benchmark.baselines()
     if name in own:
         return own[name].respond(task, data.items, arguments), dict(
             own[name].identity(task, arguments)
         )
     if name not in BASELINES:
-        known = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
-        raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {known}.")
+        names = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
+        raise UsageError(f"{task.name}: there is no baseline/{name}. Baselines: {names}.")
     return baseline_responses(name, task, data.items, task.benchmark.gold_response), {}

@@ -1,85 +1,70 @@
-"""Scores corrected for the judge's errors (`--calibration`): whether a check of the judge fits a run, and what is reported of it.
+"""Scores corrected for the judge's errors (`--calibration`): which check fits, what is reported.
 
-A check fits that asked the same judge in the same way about the task's own set of pairs. A general set (ANLI, MedNLI) says how the
-judge errs elsewhere: that is stated beside the numbers.
-
-A correction assumes that the judge errs on a run's answers as on the labelled ones. Its errors may
-depend on three things: the group of the question, the length of the answer, and whether it is by a
-model of the judge's family. Where one is mixed otherwise in the run than in the labels, and there
-are enough labels of each kind, each kind is corrected by its own. What is left of length and family
-widens the interval: by how much further the judge is off on long answers (on its family's), both
-ends of that figure's 95 % interval, times how far the run's answers lie from the labelled ones,
-where 1 is the way from short to long.
+A check fits that asked the same judge in the same way about the task's own set of pairs. A general
+set (ANLI, MedNLI) says how the judge errs elsewhere: that is stated beside the numbers. How labels
+correct scores: `correcting`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.checks import GENERAL, THREE_WAY, check_command, check_set_of, read_check
-from medical_tasks.runs.estimation import Estimator, Limits
+from medical_tasks.judges.checks import GENERAL, check_command, check_set_of, read_check
 from medical_tasks.runs.recipes import differing, mapping
-from medical_tasks.runs.results import weight_column
-from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from medical_tasks.runs.results import Figures, Json, JsonDict, Row, weight_column
+from medical_tasks.spec import MetricSpec, TaskSpec
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from medical_tasks.scoring.correction import Form, JudgeError, Rescoring, Verdicts
-    from medical_tasks.scoring.estimates import Floats
-
-    Texts = npt.NDArray[np.str_]
+    from medical_tasks.runs.summary import Summary
+    from medical_tasks.scoring.correction import Form
 
 SUFFIX: Final = "_corrected"
-LEAST_SHIFT: Final = 0.1
-"""The share of verdicts that would have to change places for the run's mix to be that of the labels; less is no shift."""
-MOST_BEYOND: Final = 0.1
-"""The share of answers that may be longer or shorter than any labelled one."""
-LEAST_SAID: Final = 0.001
-_NOWHERE: Final = 1e-9
-_KINDS: Final[Mapping[str, tuple[str, str]]] = {
-    "length": ("short", "long"),
-    "family": ("other", "own"),
-}
-_SIDES: Final[Mapping[str, tuple[str, str]]] = {
-    "length": ("shorter", "longer"),
-    "family": ("less often by its family", "more often by its family"),
-}
-HALF_WIDTH: Final = 0.05
-"""The half-width, as a share of verdicts, for which it is said how many labels it takes."""
+_SHARED: Final[tuple[Literal["unit", "comparable", "scored"], ...]] = (
+    "unit",
+    "comparable",
+    "scored",
+)
+"""What a corrected figure has of the raw one."""
 
 
 @dataclass(frozen=True)
 class Corrections:
-    """The corrected metrics by the raw ones' names, and the items' values of them, as columns of `items.parquet` by item."""
+    """Corrected metrics.
 
-    entries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    Attributes:
+        figures: by the raw metrics' names.
+        columns: the items' corrected values, as columns of `items.parquet`, by item id.
+    """
+
+    figures: Figures = field(default_factory=dict)
     columns: dict[str, dict[str, float]] = field(default_factory=dict)
 
-    def beside(self, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The entries of `results.json`, each corrected one behind the raw one."""
-        made: dict[str, Any] = {}
-        for name, raw in metrics.items():
-            made[name] = raw
-            if name in self.entries:
-                whole = None if "scored" in raw else self.entries[name]["value"]
-                shared = {key: raw[key] for key in ("unit", "comparable", "scored") if key in raw}
-                made[name + SUFFIX] = {
-                    **self.entries[name],
-                    "bound_low": whole,
-                    "bound_high": whole,
-                    **shared,
-                }
-        return made
+    def beside(self, summary: Summary) -> Summary:
+        """The summary with each corrected figure behind the raw one."""
+        metrics: Figures = {}
+        for name, raw in summary.metrics.items():
+            metrics[name] = raw
+            if name in self.figures:
+                figure = self.figures[name].copy()
+                whole = None if "scored" in raw else figure["value"]
+                figure["bound_low"] = figure["bound_high"] = whole
+                for key in _SHARED:
+                    if key in raw:
+                        figure[key] = raw[key]
+                metrics[name + SUFFIX] = figure
+        return replace(summary, metrics=metrics)
+
+    def added_to(self, rows: Sequence[Row]) -> list[JsonDict]:
+        """The items' rows with their corrected values."""
+        return [
+            {**row, **{name: values.get(row["id"]) for name, values in self.columns.items()}}
+            for row in rows
+        ]
 
 
 def raw_name(name: str, declared: Container[str]) -> str:
@@ -93,476 +78,75 @@ def raw_name(name: str, declared: Container[str]) -> str:
 
 @dataclass(frozen=True)
 class Answers:
-    """The judged answers, by item, and the name of the model that gave them; "" where nobody says."""
+    """The judged answers, by item, and the name of the model that gave them.
+
+    "" where nobody says.
+    """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     model: str = ""
 
 
 @dataclass(frozen=True, eq=False)
-class _Factor:
-    """Something on which a judge's errors may depend.
+class Calibration:
+    """A check whose labels correct scores.
 
     Attributes:
-        name: what it is called.
-        labels: the kind that each label is of.
-        items: the kind of each item.
-        labels_at: where each label stands on the factor's scale, if it has one: 0 is the mean of the
-            lower side, 1 of the upper.
-        items_at: where each item stands.
-        refused: why the labels do not reach as far as the items; "" where they do.
+        path: of the check.
+        sha256: of its file.
+        check: content of `check.json`.
+        form: how labels correct scores, see `scoring.correction`.
     """
-
-    name: str
-    labels: Texts
-    items: Texts
-    labels_at: Floats | None = None
-    items_at: Floats | None = None
-    refused: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """A check whose labels correct scores."""
 
     path: Path
     sha256: str
-    check: Mapping[str, Any]  # content of `check.json`
+    check: Json
     form: Form
 
-    def check_judge(self, recipe: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    def check_judge(self, recipe: Json, identity: Json) -> None:
         """Refuses a judge, or a way of asking it, other than the checked one."""
         keys = ("votes",) if self.check["set"] in GENERAL else ("votes", "mode", "prompts")
-        checked = {
-            "judge": dict(self.check["judge"]["identity"]),
-            **{key: self.check[key] for key in keys},
-        }
-        asked = {"judge": dict(identity), **{key: recipe[key] for key in keys}}
-        if checked != asked:
-            how = {
-                "votes": recipe["votes"],
-                "mode": recipe["mode"],
-                "prompts": recipe["prompts"]["set"],
-            }
+        checked = {"judge": dict(self.check["judge"]["identity"])}
+        checked |= {key: self.check[key] for key in keys}
+        here = {"judge": dict(identity), **{key: recipe[key] for key in keys}}
+        if checked != here:
+            how = {"votes": recipe["votes"], "mode": recipe["mode"]}
+            how["prompts"] = recipe["prompts"]["set"]
+            command = check_command(self.check["set"], judge=recipe["name"], **how)
             raise UsageError(
-                f"{self.path}: is a check of another judge, or one asked otherwise: {differing(checked, asked)} (the check and "
-                f"this run). Check this one: {check_command(self.check['set'], judge=recipe['name'], **how)}"
+                f"{self.path}: is a check of another judge, or one asked otherwise: "
+                f"{differing(checked, here)} (the check and this run). Check this one: {command}"
             )
 
     def columns(self, task: TaskSpec) -> list[str]:
         """Columns of `items.parquet` with the items' corrected values."""
         own = [metric for metric in task.metrics if metric.verdict not in ("", "several")]
-        return [name for metric in own for name in _column_names(metric)]
-
-    def correct(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        scores: Mapping[str, ItemScore],
-        limits: Limits | None,
-        answers: Answers | None = None,
-    ) -> Corrections:
-        """Corrects what can be: metrics that are means or ratios of verdicts; the others say why not."""
-        from medical_tasks.scoring.correction import NotCorrectableError
-
-        made = Corrections()
-        estimator = Estimator(task, scores, items=len(items), unanswered_limits=limits)
-        for metric in task.metrics:
-            try:
-                if metric.verdict == "several":
-                    raise NotCorrectableError(
-                        "more than one verdict goes into each count, so that errors do not average out"
-                    )
-                if metric.verdict:
-                    self._correct(metric, task, items, scores, estimator, answers, made)
-            except NotCorrectableError as error:
-                none = dict.fromkeys(("value", "ci_low", "ci_high"))
-                refused = {"refused": str(error)}
-                made.entries[metric.name] = {
-                    **none,
-                    "n": 0,
-                    "reason": str(error),
-                    "calibration": refused,
-                }
-        return made
-
-    def _correct(
-        self,
-        metric: MetricSpec,
-        task: TaskSpec,
-        items: Sequence[Item],
-        scores: Mapping[str, ItemScore],
-        estimator: Estimator,
-        answers: Answers | None,
-        made: Corrections,
-    ) -> None:
-        import numpy as np
-
-        from medical_tasks.scoring import correction
-
-        labels = _decided(self.check["labels"])
-        gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
-        if metric.verdict == "contradiction" and "not_entailment" in judged:
-            raise correction.NotCorrectableError(
-                "the judge tells entailed from not entailed and no more"
-            )
-        clustered = task.cluster is not None
-        ids, classes, run = _verdicts(
-            metric, items, scores, estimator, (gold, judged), clustered=clustered
-        )
-        gold, judged = (
-            [name if name in classes else classes[-1] for name in each] for each in (gold, judged)
-        )
-        said = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
-        # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same, and for no other.
-        form: Form = self.form if len({*run.unit[run.unit > 0].tolist()}) < 2 else "confusion"
-        factors = self._factors(labels, items, ids, answers or Answers())
-        mass = run.unit * run.counts.sum(axis=1)
-        shifted = [factor for factor in factors if _is_shifted(factor, mass)]
-        needed, half = 0, math.nan
-        share = float((run.unit @ run.counts).sum() / (run.of.sum() or 1.0))
-        try:
-            # What labels would do is known, roughly, from fewer of them too.
-            pooled = correction.rescoring(
-                gold, judged, classes, clusters=clusters, form=form, fewest=1
-            )
-            _, error = correction.judge_error(pooled, run)
-            needed = correction.labels_needed(pooled, error, HALF_WIDTH * share)
-            half = math.sqrt(error.variance) / share
-            columns = [np.array(column) for column in (gold, judged, clusters)]
-            used, found, spread = _stratified(shifted, columns, classes, form, run)
-            value, own_error = correction.corrected(found, spread, limits=metric.limits)
-        except correction.NotCorrectableError as reason:
-            advice = _advice(needed, judged, run, classes, form) if reason.labels else ""
-            raise correction.NotCorrectableError(f"{reason} ({said}){advice}") from None
-        widened = _widened(factors, used, mass, pooled, error, clusters)
-        reaches = [correction.widening(**each) for each in widened.values()]
-        down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
-        low = max(metric.limits[0], value.ci_low - down)
-        high = min(metric.limits[1], value.ci_high + up)
-        if 2.0 * half > HALF_WIDTH:
-            said += f": they alone leave ±{2.0 * half:.1%} of verdicts{_advice(needed, judged, run, classes, form)}"
-        assumes = self._assumed(len(gold), used)
-        said += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
-        if self.check["set"] in GENERAL:
-            said += ". They are of another task: how the judge errs on them need not be how it errs here"
-        made.entries[metric.name] = {
-            "value": value.value,
-            "ci_low": low,
-            "ci_high": high,
-            "n": value.n,
-            "calibration": {
-                "weights": own_error.weights.tolist(),
-                "slope": own_error.slope.tolist(),
-                "covariance": own_error.covariance.tolist(),
-                "freedom": own_error.freedom,
-                "classes": list(found.classes),
-                "scores": found.scores.tolist(),
-                "set": self.check["set"],
-                "sha256": self.sha256,
-                "form": form,
-                "said": f"corrected by {said}",
-                "assumes": assumes,
-                "adjusted_for": [factor.name for factor in used],
-                "widened_by": widened,
-                "refused": None,
-            },
-        }
-        if metric.kind == "ratio":
-            made.entries[metric.name]["of"] = float(run.of.sum())
-        rescored = (run.fixed + run.unit * (spread.counts @ found.scores)) / run.of
-        for name, numbers in zip(_column_names(metric), (rescored, run.of), strict=False):
-            made.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
-
-    def _factors(
-        self,
-        labels: Mapping[str, Sequence[Any]],
-        items: Sequence[Item],
-        ids: Sequence[str],
-        answers: Answers,
-    ) -> list[_Factor]:
-        """What the judge's errors may depend on, as far as the labels and the run tell it."""
-        import numpy as np
-
-        from medical_tasks.judges.check_figures import same_family
-
-        if self.form == "prediction" or self.check["set"] in GENERAL:
-            return []
-        known = {item.id: item for item in items}
-        found = _groups(labels, [known[name] for name in ids])
-        texts = [answers.texts.get(name) for name in ids]
-        if "words" in labels and None not in texts:
-            found += _length(np.array(labels["words"]), list(map(str, texts)))
-        models = labels.get("model", ())
-        if models and all(models) and answers.model:
-            judge = str(self.check["judge"]["name"])
-            theirs = np.array([same_family(judge, model) for model in models])
-            mine = np.full(len(ids), same_family(judge, answers.model))
-            found.append(_scaled("family", (theirs, mine), (theirs * 1.0, mine * 1.0)))
-        return found
-
-    def _assumed(self, labels: int, used: Sequence[_Factor]) -> str:
-        """What a correction by so many labels takes for granted."""
-        if self.form == "prediction":
-            return f"that the {labels:,} labels were drawn from this run's verdicts"
-        alike = f" of the same {' and '.join(each.name for each in used)}" if used else ""
-        return f"that the judge errs on these answers as on the {labels:,} labelled ones{alike}"
+        return [name for metric in own for name in column_names(metric)]
 
 
-def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    """The labels of pairs on which people agree, and which the judge gave a verdict."""
-    pairs = zip(labels["gold"], labels["judge"], labels["cluster"], strict=True)
-    kept = [place for place, label in enumerate(pairs) if None not in label]
-    return {name: [column[place] for place in kept] for name, column in labels.items()}
-
-
-def _groups(labels: Mapping[str, Sequence[Any]], items: Sequence[Item]) -> list[_Factor]:
-    """The groups of questions that labels and items both tell."""
-    import numpy as np
-
-    found = []
-    for name, of_labels in labels.items():
-        by = name.removeprefix("group_")
-        own = [item.groups.get(by) for item in items]
-        if by != name and all(isinstance(group, str) for group in own):
-            found.append(_Factor(by, np.array(of_labels), np.array(own)))
-    return found
-
-
-def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
-    """How long the answers are, on a scale of log words; nothing where half of the labels are not longer."""
-    import numpy as np
-
-    own = np.array([len(text.split()) for text in texts])
-    longer = [each > np.median(words) for each in (words, own)]
-    if not longer[0].any():
-        return []
-    low, high = (np.log1p(words)[side].mean() for side in (~longer[0], longer[0]))
-    scale = [(np.log1p(each) - low) / (high - low) for each in (words, own)]
-    beyond = float(np.mean((own < words.min()) | (own > words.max())))
-    refused = (
-        f"{beyond:.0%} of these have not {words.min()} to {words.max()} words, as the labelled ones"
-    )
-    return [_scaled("length", longer, scale, refused if beyond > MOST_BEYOND else "")]
-
-
-def _scaled(
-    name: str, upper: Sequence[npt.NDArray[np.bool_]], scale: Sequence[Floats], refused: str = ""
-) -> _Factor:
-    """A factor by which labels and items are on the lower or the upper side."""
-    import numpy as np
-
-    kinds = [np.where(each, _KINDS[name][1], _KINDS[name][0]) for each in upper]
-    return _Factor(name, kinds[0], kinds[1], scale[0], scale[1], refused)
-
-
-def _is_shifted(factor: _Factor, mass: Floats) -> bool:
-    """Whether a factor is mixed otherwise in the run than in the labels."""
-    import numpy as np
-
-    every = np.concatenate([factor.labels, factor.items])
-    kinds, codes = np.unique(every, return_inverse=True)
-    labels = len(factor.labels)
-    of_labels = np.bincount(codes[:labels], minlength=len(kinds)) / labels
-    of_run = np.bincount(codes[labels:], mass, len(kinds)) / (mass.sum() or 1.0)
-    return float(abs(of_labels - of_run).sum()) / 2.0 > LEAST_SHIFT
-
-
-def _joined(columns: Sequence[Texts], length: int) -> Texts:
-    """The kinds that each is of by several factors, as one; "" by none."""
-    import numpy as np
-
-    joined = np.full(length, "")
-    for column in columns:
-        joined = np.char.add(np.char.add(joined, column), " ")
-    return joined
-
-
-def _stratified(
-    factors: Sequence[_Factor],
-    labels: Sequence[npt.NDArray[Any]],
-    classes: Sequence[str],
-    form: Form,
-    run: Verdicts,
-) -> tuple[Sequence[_Factor], Rescoring, Verdicts]:
-    """Learns from the labels by as many factors as they suffice for; the verdicts are counted by the same strata."""
-    import numpy as np
-
-    from medical_tasks.scoring.correction import NotCorrectableError, rescoring
-
-    items = len(run.of)
-    for used in chain.from_iterable(
-        combinations(factors, size) for size in range(len(factors), -1, -1)
-    ):
-        of_labels = _joined([factor.labels for factor in used], len(labels[0]))
-        of_items = _joined([factor.items for factor in used], items)
-        strata = np.unique(of_items[run.counts.sum(axis=1) > 0.0])
-        if not np.isin(strata, of_labels).all():
-            continue
-        kept = np.isin(of_labels, strata)
-        gold, judged, clusters = (column[kept].tolist() for column in labels)
-        numbers = np.searchsorted(strata, of_labels[kept]).tolist()
-        try:
-            found = rescoring(gold, judged, classes, clusters=clusters, form=form, strata=numbers)
-        except NotCorrectableError:
-            if used:
-                continue
-            raise
-        # Items outside the strata have no verdicts.
-        place = np.searchsorted(strata, of_items).clip(max=len(strata) - 1)
-        counts = np.zeros((items, len(strata), len(classes)))
-        counts[np.arange(items), place] = run.counts
-        names = tuple(f"{kind}{name}" for kind in strata for name in classes)
-        return used, replace(found, classes=names), replace(run, counts=counts.reshape(items, -1))
-    raise AssertionError("the last try is without factors")
-
-
-def _distance(factor: _Factor, used: Sequence[_Factor], mass: Floats) -> float:
-    """How far the run's answers lie from the labelled ones that correct them, on the factor's scale."""
-    import numpy as np
-
-    of_labels = _joined([each.labels for each in used], len(factor.labels))
-    of_items = _joined([each.items for each in used], len(mass))
-    strata, codes = np.unique(of_labels, return_inverse=True)
-    means = np.bincount(codes, factor.labels_at) / np.bincount(codes)
-    near = means[np.searchsorted(strata, of_items).clip(max=len(strata) - 1)]
-    return float((factor.items_at - near) @ mass / mass.sum())
-
-
-def _widened(
-    factors: Sequence[_Factor],
-    used: Sequence[_Factor],
-    mass: Floats,
-    pooled: Rescoring,
-    error: JudgeError,
-    clusters: Sequence[Any],
-) -> dict[str, dict[str, Any]]:
-    """What widens the interval of each factor that has a scale, as `widening` takes it.
-
-    Raises:
-        NotCorrectableError: the judge's errors depend on the factor, and no label reaches so far.
-    """
-    from medical_tasks.scoring.correction import NotCorrectableError, drift
-
-    found: dict[str, dict[str, Any]] = {}
-    for factor in factors:
-        distance = 0.0 if factor.labels_at is None else _distance(factor, used, mass)
-        if abs(distance) < _NOWHERE:
-            continue
-        upper = factor.labels == _KINDS[factor.name][1]
-        further = drift(pooled, error, upper, clusters=clusters)
-        if math.isnan(further.ci_low):
-            continue
-        if factor.refused and not further.ci_low <= 0.0 <= further.ci_high:
-            raise NotCorrectableError(
-                f"the judge errs otherwise on long answers than on short ones, and {factor.refused}. "
-                "Label some of this run's own",
-                labels=False,
-            )
-        found[factor.name] = {"distance": distance, "drift": [further.ci_low, further.ci_high]}
-    return found
-
-
-def _unlike_said(
-    widened: Mapping[str, Mapping[str, Any]], shifted: Sequence[_Factor], used: Sequence[_Factor]
-) -> str:
-    """Says what widened the interval, and what could not be adjusted for."""
-    from medical_tasks.scoring.correction import widening
-
-    said = ""
-    for name, each in widened.items():
-        down, up = widening(**each)
-        if max(down, up) >= LEAST_SAID:
-            side = _SIDES[name][each["distance"] > 0.0]
-            said += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
-    if left := [each.name for each in shifted if each not in used and each.name not in widened]:
-        said += f"; {' and '.join(left)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
-    return said
-
-
-def _column_names(metric: MetricSpec) -> list[str]:
+def column_names(metric: MetricSpec) -> list[str]:
+    """The columns of `items.parquet` with a metric's corrected values, and their denominators."""
     name = metric.name + SUFFIX
     return [name, weight_column(name)] if metric.kind == "ratio" else [name]
-
-
-def _verdicts(
-    metric: MetricSpec,
-    items: Sequence[Item],
-    scores: Mapping[str, ItemScore],
-    estimator: Estimator,
-    labels: Sequence[Sequence[str]],
-    *,
-    clustered: bool,
-) -> tuple[list[str], tuple[str, ...], Verdicts]:
-    """The verdicts of items with a value; known ones stand for missing ones of the same item, as in the raw value.
-
-    They are of all classes where there are enough of each in the labels, else of the one that counts and the rest.
-    """
-    import numpy as np
-
-    from medical_tasks.scoring.correction import FEWEST, Verdicts
-
-    ids, rows, classed, clusters = [], [], [], []
-    for item in items:
-        score = scores.get(item.id)
-        value, of = (math.nan, 0.0) if score is None else estimator.item_value(metric, score)
-        if score is None or not of or math.isnan(value):
-            continue
-        one = score.counts.get(metric.name)
-        parts = () if one is None else one.verdicts
-        known, unasked = sum(each.known for each in parts), sum(each.unasked for each in parts)
-        row = (0.0, 0.0, 0.0, value * of, of)
-        if one is not None and known:
-            total = of if metric.kind == "ratio" else one.of
-            unit = (of / total if one.how == "share" else 1.0) * (total - unasked) / known
-            row = (value * of / unit, known - value * of / unit, unit, 0.0, of)
-        elif one is not None and one.of > unasked:
-            continue  # nothing but a guess from other items
-        classed.append(sum((Counter(each.classes) for each in parts), Counter()))
-        ids.append(item.id)
-        rows.append(row)
-        clusters.append(item.cluster)
-    table = np.array(rows).reshape(-1, 5)
-    hit, fewest = metric.verdict, FEWEST["confusion"]
-    classes: tuple[str, ...] = (hit, *(name for name in THREE_WAY.classes if name != hit))
-    counts = np.array([[each[name] for name in classes] for each in classed], dtype=float).reshape(
-        -1, len(classes)
-    )
-    named = len(classes) == len(THREE_WAY.classes) and bool(
-        (counts.sum(axis=1) == np.rint(table[:, :2].sum(axis=1))).all()
-    )
-    if not named or any(each.count(name) < fewest for each in labels for name in classes):
-        classes, counts = (hit, f"not {hit}"), table[:, :2]
-    return (
-        ids,
-        classes,
-        Verdicts(counts, table[:, 2], table[:, 3], table[:, 4], clusters if clustered else None),
-    )
-
-
-def _advice(
-    needed: int, judged: Sequence[str], run: Verdicts, classes: Sequence[str], form: Form
-) -> str:
-    """How many labels would do, and the verdicts that the run has most of for each that is labelled."""
-    said = dict(zip(classes, run.counts.sum(axis=0), strict=True))
-    name = max(classes, key=lambda each: said[each] / max(1, judged.count(each)))
-    more = (
-        f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts" if needed else ""
-    )
-    if form == "confusion":
-        return f"{more}; label further answers, chosen without a look at the judge's verdicts"
-    return f"{more}; label next what the judge calls {name} ({said[name]:,.0f} verdicts here, {judged.count(name):,} labelled)"
 
 
 def read_calibration(
     path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **asked: Any
 ) -> Calibration:
-    """Reads a check (its folder, or its file) and refuses one that is not of the tasks' set of pairs; `asked`: judge and how."""
+    """Reads a check and refuses one that is not of the tasks' set of pairs.
+
+    Args:
+        path: of its folder, or its file.
+        tasks: what is scored.
+        sampled: whether its labels are of this run's verdicts.
+        asked: the judge, and how it is asked.
+    """
     path, raw, check = read_check(path)
     name = str(check["set"])
     if sampled and name in GENERAL:
         raise UsageError(
-            f"{path}: a check on {name} has no labels of this run's answers. Leave out --calibration-from run."
+            f"{path}: a check on {name} has no labels of this run's answers. Leave out "
+            "--calibration-from run."
         )
     for task in (task for task in tasks if task.judge):
         own = check_set_of(task)
@@ -570,16 +154,16 @@ def read_calibration(
         if name != own and not (entails and name in GENERAL):
             fitting = [own] * bool(task.benchmark.check_sets()) + [*GENERAL] * entails
             raise UsageError(
-                f"{path}: is a check on {name}, and {task.name} takes one on {' or '.join(fitting) or 'no set'}. Make it: "
-                f"{check_command(own, **asked)}"
+                f"{path}: is a check on {name}, and {task.name} takes one on "
+                f"{' or '.join(fitting) or 'no set'}. Make it: {check_command(own, **asked)}"
             )
     return Calibration(
         path, hashlib.sha256(raw).hexdigest(), check, "prediction" if sampled else "confusion"
     )
 
 
-def same_calibration(entries: Sequence[Mapping[str, Any]]) -> bool:
+def same_calibration(entries: Sequence[Json]) -> bool:
     """Whether corrected metrics were corrected alike."""
-    told = [mapping(entry.get("calibration")) for entry in entries]
-    first, *others = ([each.get(key) for key in ("sha256", "form", "classes")] for each in told)
+    facts = [mapping(entry.get("calibration")) for entry in entries]
+    first, *others = ([each.get(key) for key in ("sha256", "form", "classes")] for each in facts)
     return bool(first[0]) and all(each == first for each in others)

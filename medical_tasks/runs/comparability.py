@@ -1,19 +1,21 @@
-"""Whether a run's figures may stand beside the paper's, and why: the line below every table of a task's numbers.
+"""Whether a run's figures may stand beside the paper's, and why: the line below every table.
 
-A benchmark declares how its paper ran a task (`spec.PaperSetting`); a run's recipe says how it was run here.
+A benchmark declares how its paper ran a task (`spec.PaperSetting`); a run's recipe says how it was
+run here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from medical_tasks.runs.recipes import mapping, short
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import PaperSetting, TaskSpec
 
-Entry: TypeAlias = Mapping[str, Any]
+Entry: TypeAlias = Json
 """A task's entry of `results.json`, or a part of one."""
 
 NO_OFFICIAL_FIGURES: Final = (
@@ -31,7 +33,8 @@ class Comparability:
 
     Attributes:
         comparable: whether they are.
-        reasons: what the run does not have in common with the paper, or, where it is comparable, what it has.
+        reasons: what the run does not have in common with the paper, or, where it is comparable,
+            what it has.
         official: why the authors' figures are not reported; "" where they are, or there are none.
     """
 
@@ -39,10 +42,10 @@ class Comparability:
     reasons: tuple[str, ...]
     official: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonDict:
         """The entry `paper` of a task in `results.json`; `paper_lines` writes it in words."""
-        told = {"official": self.official} if self.official else {}
-        return {"comparable": self.comparable, "why": list(self.reasons), **told}
+        official = {"official": self.official} if self.official else {}
+        return {"comparable": self.comparable, "why": list(self.reasons), **official}
 
 
 def comparability(task: TaskSpec, entry: Entry) -> Comparability:
@@ -51,7 +54,8 @@ def comparability(task: TaskSpec, entry: Entry) -> Comparability:
     Example: answers from a file, judged by words with this suite's prompts.
 
         >>> comparability(KQA, entry).reasons
-        ("unknown prompts", "the judge was asked with own prompts", "judge lexical compares words, the paper's is gpt-4",
+        ("unknown prompts", "the judge was asked with own prompts", "judge lexical compares words,
+        the paper's is gpt-4",
          "48 of 201 items answered")
     """
     judge = _recipe(entry, "judge")
@@ -64,19 +68,25 @@ def comparability(task: TaskSpec, entry: Entry) -> Comparability:
 
 
 def comparability_lines(task: TaskSpec, entry: Entry) -> list[str]:
-    """The same lines for results that came from elsewhere: what they say of the paper themselves counts for nothing."""
+    """The same lines for results that came from elsewhere.
+
+    What they say of the paper themselves counts for nothing.
+    """
     return paper_lines({"paper": comparability(task, entry).as_json()})
 
 
 def paper_lines(entry: Entry) -> list[str]:
-    """Writes what an entry of `results.json` says of the paper: whether it is comparable, and why figures are missing."""
-    told = mapping(entry.get("paper"))
-    if not told:
+    """Writes what an entry of `results.json` says of the paper.
+
+    Whether it is comparable, and why figures are missing.
+    """
+    paper = mapping(entry.get("paper"))
+    if not paper:
         return [f"Comparable with the paper: {_NOT_KNOWN}."]
     answer = "yes" if is_comparable(entry) else "no"
-    reasons = "; ".join(map(str, told.get("why") or ()))
+    reasons = "; ".join(map(str, paper.get("why") or ()))
     line = f"Comparable with the paper: {answer} ({reasons})."
-    return [line, f"{told['official']}."] if told.get("official") else [line]
+    return [line, f"{paper['official']}."] if paper.get("official") else [line]
 
 
 def is_comparable(entry: Entry) -> bool:
@@ -85,7 +95,10 @@ def is_comparable(entry: Entry) -> bool:
 
 
 def asked_officially(judge: Entry) -> bool:
-    """Whether a judge, by its recipe, was asked with the authors' prompts; one of entailment reads none."""
+    """Whether a judge, by its recipe, was asked with the authors' prompts.
+
+    One of entailment reads none.
+    """
     reads_none = judge.get("kind") in ("lexical", "nli") or judge.get("reads") == "pair"
     return not reads_none and _prompts(judge) == "official"
 
@@ -93,8 +106,8 @@ def asked_officially(judge: Entry) -> bool:
 def is_same_model(name: str, paper: str) -> bool:
     """Whether a judge's name is that of a paper's model, or of a dated version of it.
 
-    What counts is the last part of the name, in any case, and nothing but digits may follow: `openai-api/host/gpt-4-0613`
-    is `gpt-4`, and `gpt-4-turbo` and `gpt-4o` are other models.
+    What counts is the last part of the name, in any case, and nothing but digits may follow:
+    `openai-api/host/gpt-4-0613` is `gpt-4`, and `gpt-4-turbo` and `gpt-4o` are other models.
     """
     last = name.rpartition("/")[2].casefold()
     return re.fullmatch(re.escape(paper.casefold()) + r"(-\d+)*", last) is not None
@@ -115,8 +128,8 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
     yield from _items_differ(task, paper, entry)
     figures = [metric for metric in task.metrics if task.needs_official_prompts(metric)]
     figures = figures or [metric for metric in task.metrics if metric.official is not None]
-    told = mapping(entry.get("metrics"))
-    values = [mapping(told.get(metric.name)).get("value") for metric in figures]
+    reported = mapping(entry.get("metrics"))
+    values = [mapping(reported.get(metric.name)).get("value") for metric in figures]
     # Without the authors' prompts there are none, which the line on them says.
     if figures and set(values) == {None} and (asked_officially(judge) or not paper.judges):
         yield "no figure by the authors' script"
@@ -124,13 +137,13 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
 
 def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
     model = str(_recipe(entry, "model").get("name"))
-    asked = _recipe(entry, "prompts")
+    prompts = _recipe(entry, "prompts")
     if model.startswith(_BASELINE):
         if model != f"{_BASELINE}{task.baseline}":
             yield "no model answered"
-    elif not asked and paper.prompts != "any":
+    elif not prompts and paper.prompts != "any":
         yield "unknown prompts"
-    elif paper.prompts == "official" != asked.get("set"):
+    elif paper.prompts == "official" != prompts.get("set"):
         yield "own prompts"
 
 
@@ -178,12 +191,12 @@ def _shared(task: TaskSpec, entry: Entry) -> Iterator[str]:
 
 
 def _judge_said(judge: Entry) -> str:
-    said = f"judge {short(judge.get('name'))}"
-    return said if judge.get("comparable") else f"{said} compares words"
+    named = f"judge {short(judge.get('name'))}"
+    return named if judge.get("comparable") else f"{named} compares words"
 
 
-def _recipe(entry: Entry, part: str) -> Entry:
-    return mapping(mapping(entry.get("recipe")).get(part))
+def _recipe(entry: Entry, name: str) -> Entry:
+    return mapping(mapping(entry.get("recipe")).get(name))
 
 
 def _prompts(judge: Entry) -> object:

@@ -1,33 +1,99 @@
-"""From scored items to a metric's number, interval and bounds. Missing verdicts: docs/adr/0012-missing-verdicts.md."""
+"""From scored items to a metric's figure: number, interval and bounds.
+
+Every item is in one of four states for a metric. It is *decided*: it has a value. It has *nothing
+to count*: its denominator is 0. It is *open*: verdicts of the judge are missing, or it has no
+answer. Or it is *unclear*: the reader could not tell the answer, which counts as not right and
+might be right.
+
+Example:
+    Three answers have four statements each. The judge said of the first that 3 of 4 hold, of the
+    second that 1 of 2 holds and nothing of the other two; of the third it said nothing.
+
+    - value: the second is estimated by its own verdicts as 0.5, the third by the judged answers'
+      mean, (0.75 + 0.5) / 2 = 0.625. The value is (0.75 + 0.5 + 0.625) / 3 = 0.625.
+    - bounds: the second lies between 1/4 and 3/4, the third between 0 and 1. So the value lies between
+      (0.75 + 0.25 + 0) / 3 = 0.333 and (0.75 + 0.75 + 1) / 3 = 0.833.
+
+Why missing verdicts are estimated and not left out: docs/adr/0012-missing-verdicts.md.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final, NamedTuple
 
-from medical_tasks.scoring.averages import components, sums
+from medical_tasks.runs.results import (
+    BOUNDS,
+    ENDS,
+    NO_ANSWER,
+    NO_COMPONENT,
+    NOTHING,
+    BoundName,
+    Figure,
+    Json,
+    unanswered_value,
+)
+from medical_tasks.scoring.averages import Components, Sums, components, in_turns, sums
+from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.finite import strata_of, whole_set_estimate, whole_set_shift
+from medical_tasks.scoring.means import (
+    average_interval,
+    mean_interval,
+    proportion_interval,
+    ratio_interval,
+)
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
 
-if TYPE_CHECKING:
-    from medical_tasks.scoring.estimates import Estimate
-
 BOOTSTRAP_SEED: Final = 0
-_ENDS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 NO_VERDICT: Final = "nothing to estimate from"
-NO_ANSWER: Final = "no item was answered"
-NOTHING: Final = "nothing to count on any item"
-NO_COMPONENT: Final = "a metric it is made of has no value"
 NOT_ALL: Final = "needs all its metrics; not reported"
+_ABOUT_AS_LONG: Final = 2
+"""How many verdicts more or fewer an answer has that stands for another."""
 
 Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
 """What each metric could have been on an item without an answer."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Estimated:
+    """What stands for an undecided metric of an answered item.
+
+    Attributes:
+        value: the value.
+        weight: its denominator, 1 but for a pooled ratio.
+        own: whether verdicts on the item itself went into it.
+    """
+
+    value: float
+    weight: float
+    own: bool
+
+
+class _Share(NamedTuple):
+    """What an item adds to a metric's numerator and denominator."""
+
+    above: float
+    below: float
+    cluster: str
+
+
+class _Open(NamedTuple):
+    """Between which values an item's lies, and its largest possible denominator, inf if unknown."""
+
+    low: float
+    high: float
+    weight: float
+
+
 class Estimator:
-    """A task's scores, with estimates for the verdicts that are missing. Other answers' verdicts come from the whole task."""
+    """A task's scores, with estimates for the verdicts that are missing.
+
+    Figures of a group of items use the estimates of the whole task: the verdicts of other answers
+    that stand for missing ones need not be of the group.
+    """
 
     def __init__(
         self,
@@ -37,91 +103,104 @@ class Estimator:
         items: int = 0,
         unanswered_limits: Limits | None = None,
     ) -> None:
-        """Estimates what is missing."""
+        """Estimates what is missing.
+
+        Args:
+            task: the task with the metrics that are reported.
+            scores: of the answered items, by id.
+            items: how many items the task has, answered or not.
+            unanswered_limits: of an item without an answer; by default the metrics' own.
+        """
         self._task, self._scores, self._limits = task, scores, unanswered_limits
+        self._reported = {metric.name: metric for metric in task.metrics}
         self._ended = {metric.name: _ended(metric, scores, items) for metric in task.metrics}
-        self._estimates = {
-            metric.name: estimated(metric, scores)
+        self._without_value = {
+            metric.name: self._ended[metric.name] or _undecided(metric, scores.values())
             for metric in task.metrics
-            if metric.official is None
         }
-        self._valued: dict[str, bool] = {}
+        self._estimates = {
+            metric.name: estimated(metric, scores) if metric.official is None else {}
+            for metric in task.metrics
+        }
 
     def item_value(self, metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
-        """A metric's value on an item, estimated where need be, and its denominator (1 for a mean); nan and 0 without one."""
-        if metric.name not in self._valued:
-            every = list(self._scores.values())
-            self._valued[metric.name] = not (
-                self._ended[metric.name] or self._undecided(metric, every)
-            )
-        if not self._valued[metric.name]:
+        """A metric's value on an item, estimated where need be, and its denominator.
+
+        The denominator is 1 for a mean. An item without a value has nan and 0.
+        """
+        if self._without_value[metric.name]:
             return math.nan, 0.0
         if metric.name in score.values:
             value = score.values[metric.name]
             return value, 0.0 if math.isnan(value) else score.weights.get(metric.name, 1.0)
-        found = self._estimates.get(metric.name, {}).get(score.id)
-        return (math.nan, 0.0) if found is None else (found.value, found.weight)
+        estimate = self._estimates[metric.name].get(score.id)
+        return (math.nan, 0.0) if estimate is None else (estimate.value, estimate.weight)
+
+    def entry(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
+        """Computes a metric's figure; what cannot be computed is None, and `reason` says why."""
+        compute = self._average if metric.kind == "average" else self._single
+        figure = compute(metric, items)
+        if metric.unit:
+            figure["unit"] = metric.unit
+        return figure
 
     def of_whole_set(
-        self,
-        entry: dict[str, Any],
-        metric: MetricSpec,
-        items: Sequence[Item],
-        drawn: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """The entry of a random sample, as that of the set which it was drawn from; `sample` has the numbers of the sample."""
-        from medical_tasks.scoring.finite import strata_of, whole_set_estimate, whole_set_shift
+        self, figure: Figure, metric: MetricSpec, items: Sequence[Item], drawn: Json
+    ) -> Figure:
+        """The figure of a random sample, as that of the set which it was drawn from.
 
-        if entry["value"] is None:
-            return entry
-        reported = {each.name: each for each in self._task.metrics}
-        parts = components(metric, reported)
-        shares = list(parts.shares.values())
+        Args:
+            figure: of the sample; the new one keeps its numbers as `sample`.
+            metric: the metric.
+            items: the sample.
+            drawn: how it was drawn, by the recipe.
+        """
+        value = figure["value"]
+        if value is None:
+            return figure
+        shares = components(metric, self._reported).shares
+        weights = list(shares.values())
         strata, units = strata_of(self._task, items, drawn)
+        clusters = [item.cluster for item in items] if self._task.drawn_whole else None
 
-        def columns(end: int | None = None) -> list[Sequence[float]]:
-            pairs = (
-                [self._sums(reported[name], item, end) for item in items] for name in parts.shares
-            )
-            return [column for each in pairs for column in zip(*each, strict=True)]
+        def columns(end: int | None = None) -> list[list[float]]:
+            metrics = (self._reported[name] for name in shares)
+            return in_turns([self._sums(each, item, end) for item in items] for each in metrics)
 
-        def estimate(made: Sequence[Sequence[float]]) -> Estimate:
+        def estimate(columns: Sequence[Sequence[float]]) -> Estimate:
             return whole_set_estimate(
-                made,
-                shares,
+                columns,
+                weights,
                 strata,
                 units,
-                clusters=[item.cluster for item in items] if self._task.drawn_whole else None,
+                clusters=clusters,
                 proportion=metric.kind == "proportion",
-                limits=_range(metric, items, self._limits) or metric.limits,
+                limits=self._range(metric, items) or metric.limits,
             )
 
-        known = columns()
-        found = estimate(known)
-        if math.isnan(found.value):
-            return entry
-        sample = {name: entry[name] for name in _ENDS}
-        moved = {
-            "value": found.value,
-            "ci_low": _number(found.ci_low),
-            "ci_high": _number(found.ci_high),
-        }
+        counted = columns()
+        whole = estimate(counted)
+        if math.isnan(whole.value):
+            return figure
+        moved = figure.copy()
+        moved["sample"] = {name: figure[name] for name in ENDS}
+        moved["value"] = whole.value
+        moved["ci_low"], moved["ci_high"] = _number(whole.ci_low), _number(whole.ci_high)
         unclear = any(score.unclear for score in self._scores.values())
-        least, most = metric.limits
-        for end, name in enumerate(("bound_low", "bound_high")):
-            moved[name] = None
-            if entry[name] is not None:
-                decided = columns(end) if unclear else known
-                sampled = entry[name] - entry["value"]
-                shift = whole_set_shift(sampled, end, known, decided, shares, estimate)
-                moved[name] = min(max(least, found.value + shift), most)
-        entry.pop("std", None)
-        return {**entry, **moved, "sample": sample}
+        for end, name in enumerate(BOUNDS):
+            bound = figure[name]
+            if bound is not None:
+                decided = columns(end) if unclear else counted
+                shift = whole_set_shift(bound - value, end, counted, decided, weights, estimate)
+                moved[name] = _clipped(whole.value + shift, metric.limits)
+        moved.pop("std", None)
+        return moved
 
-    def _sums(self, metric: MetricSpec, item: Item, end: int | None = None) -> tuple[float, float]:
-        """What an item adds to a metric's numerator and denominator, estimated where need be; nan where nothing is known.
+    def _sums(self, metric: MetricSpec, item: Item, end: int | None) -> Sums:
+        """What an item adds to a metric's numerator and denominator; nan where nothing is known.
 
-        `end`: 0 or 1 for the smallest or largest value that an unclear answer could have, None for the value it counts as.
+        `end` is 0 or 1 for the smallest or largest value that an unclear answer could have, and
+        None for the value that it counts as.
         """
         score = self._counted(metric, item)
         if score is None:
@@ -134,309 +213,328 @@ class Estimator:
             return (0.0, 0.0) if metric.name in score.values else (math.nan, math.nan)
         return value * weight, weight
 
-    def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
-        """Computes a metric's entry of `results.json`; what cannot be computed is None, and `reason` says why."""
-        entry = (
-            self._average(metric, items)
-            if metric.kind == "average"
-            else self._single(metric, items)
-        )
-        if metric.unit:
-            entry["unit"] = metric.unit
-        return entry
-
     def _counted(self, metric: MetricSpec, item: Item) -> ItemScore | None:
-        """An item's score, as it counts in a metric; None for an item that has no answer and does not count."""
+        """An item's score as a metric counts it; None for an item without an answer."""
         score = self._scores.get(item.id)
         if score is None and self._scores and unanswered_value(metric) is not None:
             return ItemScore(id=item.id, values={metric.name: 0.0})
         return score
 
-    def _single(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
-        found = _Found(metric, clustered=self._task.cluster is not None)
+    def _range(self, metric: MetricSpec, items: Sequence[Item]) -> tuple[float, float] | None:
+        """The range of a metric's values: its own, or the widest of these items'.
+
+        None for no end.
+        """
+        low, high = metric.limits
+        if self._limits is not None and items:
+            limits = [self._limits(item).get(metric.name, metric.limits) for item in items]
+            low = min(each[0] for each in limits) if math.isinf(low) else low
+            high = max(each[1] for each in limits) if math.isinf(high) else high
+        return (low, high) if -math.inf < low < high < math.inf else None
+
+    def _single(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
+        """The figure of a metric that is no average."""
+        tally = _Tally(metric, clustered=self._task.cluster is not None)
         for item in items:
-            score = self._counted(metric, item)
-            if score is not None and metric.name in score.values:
-                found.decided(item, score)
-            else:
-                known = (
-                    score.limits
-                    if score is not None
-                    else self._limits(item)
-                    if self._limits
-                    else {}
-                )
-                weight = math.inf if score is None else score.weights.get(metric.name, math.inf)
-                found.open(
-                    item,
-                    known.get(metric.name, metric.limits),
-                    weight,
-                    None if score is None else self._estimates.get(metric.name, {}).get(item.id),
-                )
-        ends = _range(metric, items, self._limits)
+            self._add(tally, metric, item)
         answered = [self._scores[item.id] for item in items if item.id in self._scores]
-        reason = self._ended[metric.name] or self._undecided(metric, answered)
-        if not reason and not (found.below or found.estimates or found.due):
-            reason = NOTHING
-            if found.missing:
-                reason = (
-                    _lacking([one for one in answered if metric.name not in one.values])
-                    or NO_ANSWER
-                )
-        entry = found.entry(ends) if not reason else found.none(reason)
-        if self._ended[metric.name] and not metric.judged:
+        ended = self._ended[metric.name]
+        reason = ended or _undecided(metric, answered) or tally.reason(answered)
+        limits = self._range(metric, items)
+        figure = tally.without_value(reason) if reason else tally.figure(limits)
+        if ended and not metric.judged:
             # The answers themselves end the script: nothing is missing that could bring a figure.
-            entry |= {"bound_low": None, "bound_high": None}
+            figure["bound_low"] = figure["bound_high"] = None
         if unanswered_value(metric) is not None and len(answered) < len(items):
-            entry["unanswered"] = len(items) - len(answered)
-        return entry
+            figure["unanswered"] = len(items) - len(answered)
+        return figure
 
-    def _undecided(self, metric: MetricSpec, scores: Sequence[ItemScore]) -> str:
-        """Why nothing stands for the missing verdicts of these items; "" where something does, or none are missing."""
-        counts = [
-            (score, score.counts[metric.name]) for score in scores if metric.name in score.counts
-        ]
-        missing = [(score, one) for score, one in counts if metric.name not in score.values]
-        if not missing or (
-            any(one.known for _, one in counts) and all(one.told for _, one in missing)
-        ):
-            return ""
-        return _lacking([score for score, _ in missing]) or NO_VERDICT
+    def _add(self, tally: _Tally, metric: MetricSpec, item: Item) -> None:
+        """Adds an item to a tally: as decided, or with what it could have been."""
+        score = self._counted(metric, item)
+        if score is None:
+            of_item = self._limits(item) if self._limits else {}
+            tally.add_open(item, _Open(*of_item.get(metric.name, metric.limits), math.inf))
+        elif metric.name in score.values:
+            tally.add(item, score)
+        else:
+            limits = score.limits.get(metric.name, metric.limits)
+            opened = _Open(*limits, score.weights.get(metric.name, math.inf))
+            tally.add_open(item, opened, self._estimates[metric.name].get(item.id))
 
-    def _average(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
+    def _average(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """The average of other metrics' totals, over the items on which all of them are decided."""
-        from medical_tasks.scoring.means import average_interval
-
-        reported = {each.name: each for each in self._task.metrics}
-        parts = components(metric, reported)
-        entry: dict[str, Any] = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
-        known = {item.id: self._scores[item.id] for item in items if item.id in self._scores}
+        parts = components(metric, self._reported)
         totals = [
-            (share, self.entry(reported[name], items)) for name, share in parts.shares.items()
+            (share, self.entry(self._reported[name], items)) for name, share in parts.shares.items()
         ]
-        lacking = ""
-        if metric.official:  # an official average is of all its metrics, or there is none
-            lacking = next((each["reason"] for _, each in totals if "reason" in each), "")
-            lacking = lacking or (f"{NOT_ALL}: {', '.join(parts.missing)}" if parts.missing else "")
+        answered = [item for item in items if item.id in self._scores]
+        lacking = _lacking_component(metric, parts, totals)
+        figure: Figure = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
         if parts.shares and not lacking:
-            columns: list[list[float]] = []
-            for name in parts.shares:
-                pairs = [
-                    sums(reported[name], score.values.get(name), score.weights.get(name))
-                    for score in known.values()
-                ]
-                columns += [[above for above, _ in pairs], [below for _, below in pairs]]
-            clusters = (
-                [item.cluster for item in items if item.id in known] if self._task.cluster else None
-            )
-            made = average_interval(
-                columns, list(parts.shares.values()), clusters=clusters, limits=metric.limits
-            )
-            ends = (_number(made.value), _number(made.ci_low), _number(made.ci_high))
-            entry |= {**dict(zip(("value", "ci_low", "ci_high"), ends, strict=True)), "n": made.n}
-        for name in ("bound_low", "bound_high"):
-            # Not all of them need be reached at once: no tighter than it can be.
-            told = [(share, each[name]) for share, each in totals]
-            open_ended = lacking or not told or any(end is None for _, end in told)
-            entry[name] = None if open_ended else math.fsum(share * end for share, end in told)
-        decided = min([len(known), *(each.get("scored", len(items)) for _, each in totals)])
+            average = self._average_interval(metric, parts, answered)
+            figure["value"] = _number(average.value)
+            figure["ci_low"], figure["ci_high"] = _number(average.ci_low), _number(average.ci_high)
+            figure["n"] = average.n
+        for name in BOUNDS:
+            figure[name] = None if lacking else _average_bound(name, totals)
+        scored = (total.get("scored", len(items)) for _, total in totals)
+        decided = min([len(answered), *scored])
         if decided < len(items):
-            entry["scored"] = decided
-        if entry["value"] is None:
-            entry["reason"] = lacking or (NO_COMPONENT if known else NO_ANSWER)
-        entry["components"] = list(parts.shares)
+            figure["scored"] = decided
+        if figure["value"] is None:
+            figure["reason"] = lacking or (NO_COMPONENT if answered else NO_ANSWER)
+        figure["components"] = list(parts.shares)
         if parts.missing:
-            entry |= {"missing_components": list(parts.missing), "comparable": False}
-        clear = all(each["bound_low"] == each["bound_high"] for _, each in totals)
-        return _inside(entry, whole=clear and decided == len(items))
+            figure["missing_components"], figure["comparable"] = list(parts.missing), False
+        clear = all(total["bound_low"] == total["bound_high"] for _, total in totals)
+        return _inside(figure, whole=clear and decided == len(items))
+
+    def _average_interval(
+        self, metric: MetricSpec, parts: Components, answered: Sequence[Item]
+    ) -> Estimate:
+        """The average of some components over answered items, with its interval."""
+        scores = [self._scores[item.id] for item in answered]
+        columns = in_turns(
+            [
+                sums(self._reported[name], score.values.get(name), score.weights.get(name))
+                for score in scores
+            ]
+            for name in parts.shares
+        )
+        return average_interval(
+            columns,
+            list(parts.shares.values()),
+            clusters=[item.cluster for item in answered] if self._task.cluster else None,
+            limits=metric.limits,
+        )
 
 
-class _Found:
-    """What is known of one metric on some items: numerators, denominators, limits, estimates."""
+def _lacking_component(
+    metric: MetricSpec, parts: Components, totals: Sequence[tuple[float, Figure]]
+) -> str:
+    """Why an official average has no value: it is of all its metrics, or there is none."""
+    if not metric.official:
+        return ""
+    reasons = (total["reason"] for _, total in totals if "reason" in total)
+    missing = f"{NOT_ALL}: {', '.join(parts.missing)}" if parts.missing else ""
+    return next(reasons, "") or missing
+
+
+def _average_bound(name: BoundName, totals: Sequence[tuple[float, Figure]]) -> float | None:
+    """A bound of an average: not all components need reach theirs at once, so it is no tighter."""
+    ends = [(share, total[name]) for share, total in totals]
+    finite = [share * end for share, end in ends if end is not None]
+    return math.fsum(finite) if ends and len(finite) == len(ends) else None
+
+
+class _Tally:
+    """What some items add to one metric.
+
+    Attributes:
+        decided: numerators and denominators of items with a value.
+        estimated: the same of items whose value is estimated.
+        partly: those of `estimated` that have verdicts of their own.
+        due: values of items whose denominator is 0 though there should have been something.
+        missing: open items.
+        left: those of `missing` without an estimate.
+        unclear: how far below and above its value each unclear answer could bring the numerator.
+        joining: unclear answers that count only if they are right.
+    """
 
     def __init__(self, metric: MetricSpec, *, clustered: bool) -> None:
         self.metric, self.clustered, self.pooled = metric, clustered, metric.kind == "ratio"
-        self.above: list[float] = []
-        self.below: list[float] = []
-        self.clusters: list[str] = []
-        self.due: list[float] = []
-        # How far below and above its value each unclear answer could bring the numerator.
-        self.unclear: list[tuple[float, float]] = []
-        # Limits and weight of unclear answers that count only if they are right.
-        self.joining: list[tuple[float, float, float]] = []
-        self.missing: list[tuple[float, float, float]] = []
-        self.left: list[tuple[float, float, float]] = []
-        self.estimates: list[Estimated] = []
-        self.estimated_clusters: list[str] = []
         self.items = 0
+        self.decided: list[_Share] = []
+        self.estimated: list[_Share] = []
+        self.partly: list[_Share] = []
+        self.due: list[float] = []
+        self.missing: list[_Open] = []
+        self.left: list[_Open] = []
+        self.unclear: list[tuple[float, float]] = []
+        self.joining: list[_Open] = []
 
-    def decided(self, item: Item, score: ItemScore) -> None:
+    def add(self, item: Item, score: ItemScore) -> None:
+        """Adds an item on which the metric is decided."""
         self.items += 1
         value = score.values[self.metric.name]
+        low, high = score.could_be(self.metric.name)
         if math.isnan(value):
-            ends = score.could_be(self.metric.name)
-            if not math.isnan(ends[0]):
-                self.joining.append((*ends, score.weight(self.metric)))
+            if not math.isnan(low):
+                self.joining.append(_Open(low, high, score.weight(self.metric)))
             return
         weight = score.weights[self.metric.name] if self.pooled else 1.0
-        if weight:
-            self.above.append(value * weight)
-            self.below.append(weight)
-            self.clusters.append(item.cluster)
-        else:
+        if not weight:
             self.due.append(value)
-        if score.unclear and weight:
-            low, high = score.could_be(self.metric.name)
+            return
+        self.decided.append(_Share(value * weight, weight, item.cluster))
+        if score.unclear:
             self.unclear.append(((low - value) * weight, (high - value) * weight))
 
+    def add_open(self, item: Item, limits: _Open, estimate: Estimated | None = None) -> None:
+        """Adds an item on which the metric is not decided."""
+        self.items += 1
+        if not self.pooled:
+            limits = limits._replace(weight=1.0)
+        if not limits.weight and self.metric.official is None:
+            return
+        self.missing.append(limits)
+        if estimate is None:
+            self.left.append(limits)
+            return
+        share = _Share(estimate.value * estimate.weight, estimate.weight, item.cluster)
+        self.estimated.append(share)
+        if estimate.own:
+            self.partly.append(share)
+
+    def reason(self, answered: Iterable[ItemScore]) -> str:
+        """Why there is no value; "" where there is one."""
+        if self.decided or self.estimated or self.due:
+            return ""
+        if not self.missing:
+            return NOTHING
+        return _lacking(s for s in answered if self.metric.name not in s.values) or NO_ANSWER
+
+    def without_value(self, reason: str) -> Figure:
+        """The figure without a value."""
+        figure = self._figure(None, None, None, 0)
+        figure["reason"] = reason
+        return figure
+
+    def figure(self, limits: tuple[float, float] | None) -> Figure:
+        """The figure, with estimates for what is open.
+
+        Args:
+            limits: between which all values lie; None where there is no such end.
+        """
+        if not self.decided and not self.estimated:
+            # What items say of nothing to share where there should have been something: the worst.
+            low, high = map(_number, self.metric.limits)
+            figure = self._figure(min(self.due), low, high, len(self.due))
+            return _inside(figure, whole=self._settled)
+        shares = [*self.decided, *self.estimated]
+        complete = self._interval(self.decided)
+        low, high = complete.ci_low, complete.ci_high
+        value = self._with_left(_ratio(shares) if self.estimated else complete.value, shares)
+        if value != complete.value:
+            partly = self._interval([*self.decided, *self.partly], fractions=True)
+            low, high = _around(value, (complete, partly), self.metric.limits)
+        # Where there is no largest value there is a smallest all the same.
+        least, most = limits or self.metric.limits
+        ends = _number(max(low, least)), _number(min(high, most))
+        figure = self._figure(value, *ends, len(shares), math.fsum(s.below for s in shares))
+        if self.metric.kind == "proportion" and self.decided:
+            # The papers' plus-minus: standard error of a proportion, items taken as independent.
+            figure["std"] = math.sqrt(value * (1 - value) / len(self.decided))
+        return _inside(figure, whole=self._settled)
+
     @property
-    def settled(self) -> bool:
-        """Whether nothing is missing and no answer is unclear, so that the bounds are the value."""
+    def _settled(self) -> bool:
+        """Whether nothing is open and no answer is unclear, so that the bounds are the value."""
         return not (self.missing or self.unclear or self.joining)
 
-    def open(
-        self, item: Item, limits: tuple[float, float], weight: float, estimated: Estimated | None
-    ) -> None:
-        self.items += 1
-        weight = weight if self.pooled else 1.0
-        if not weight and self.metric.official is None:
-            return
-        self.missing.append((*limits, weight))
-        if estimated is None:
-            self.left.append((*limits, weight))
-        else:
-            self.estimates.append(estimated)
-            self.estimated_clusters.append(item.cluster)
-
-    def none(self, reason: str) -> dict[str, Any]:
-        """The entry without a value."""
-        entry = {
-            "value": None,
-            "ci_low": None,
-            "ci_high": None,
-            "n": 0,
-            **({"of": 0.0} if self.pooled else {}),
-        }
-        return {**entry, **self._missing_said([]), **self._bounds(), "reason": reason}
-
-    def entry(self, ends: tuple[float, float] | None) -> dict[str, Any]:
-        """The entry, with estimates for what is not decided; all values lie between `ends`, None where there is no such end."""
-        if not self.below and not self.estimates:
-            return self._nothing_to_share()
-        complete = self._interval(self.above, self.below, self.clusters)
-        weights = [one.weight for one in self.estimates]
-        above = [*self.above, *(one.value * one.weight for one in self.estimates)]
-        of = math.fsum([*self.below, *weights])
-        value = math.fsum(above) / of if self.estimates else complete.value
-        entry: dict[str, Any] = {
-            "value": complete.value,
-            "ci_low": complete.ci_low,
-            "ci_high": complete.ci_high,
-        }
-        entry["n"] = len(self.below) + len(self.estimates)
+    def _figure(
+        self, value: float | None, low: float | None, high: float | None, n: int, of: float = 0.0
+    ) -> Figure:
+        """A figure with the bounds, and with how many items are decided where not all are."""
+        bounds = self._bound(0), self._bound(1)
+        figure: Figure = {"value": value, "ci_low": low, "ci_high": high, "n": n}
+        figure["bound_low"], figure["bound_high"] = bounds
         if self.pooled:
-            entry["of"] = of
-        # What is left out stands where the others' mean is, or as near as it can be; the authors' scripts leave it out.
-        official = self.metric.official is not None
-        if not official and any(not low <= value <= high for low, high, _ in self.left):
-            stand_ins = [
-                (min(max(value, low), high), weight)
-                for low, high, weight in self.left
-                if weight < math.inf
-            ]
-            of = math.fsum([*self.below, *weights, *(weight for _, weight in stand_ins)])
-            value = math.fsum([*above, *(one * weight for one, weight in stand_ins)]) / of
-        if value != complete.value:
-            own = [place for place, one in enumerate(self.estimates) if one.own]
-            partly = self._interval(
-                [*self.above, *(self.estimates[place].value * weights[place] for place in own)],
-                [*self.below, *(weights[place] for place in own)],
-                [*self.clusters, *(self.estimated_clusters[place] for place in own)],
-                fractions=True,
-            )
-            low, high = _around(value, (complete, partly), self.metric.limits)
-            entry |= {"value": value, "ci_low": low, "ci_high": high}
-        # Where there is no largest value there is a smallest all the same.
-        low, high = ends or self.metric.limits
-        entry["ci_low"] = _number(max(entry["ci_low"], low))
-        entry["ci_high"] = _number(min(entry["ci_high"], high))
-        if self.metric.kind == "proportion" and self.below:
-            # The papers' plus-minus: standard error of a proportion, items taken as independent.
-            entry["std"] = math.sqrt(value * (1 - value) / len(self.below))
-        return _inside(
-            {**entry, **self._missing_said(self.estimates), **self._bounds()},
-            whole=self.settled,
-        )
+            figure["of"] = of
+        if self.missing:
+            figure["scored"] = self.items - len(self.missing)
+            if self.estimated and value is not None:
+                figure["estimated"] = len(self.estimated)
+        return figure
 
-    def _missing_said(self, estimates: Sequence[Estimated]) -> dict[str, int]:
-        if not self.missing:
-            return {}
-        said = {"scored": self.items - len(self.missing)}
-        return said | ({"estimated": len(estimates)} if estimates else {})
+    def _with_left(self, value: float, shares: Sequence[_Share]) -> float:
+        """The value with open items that nothing estimates set to it, or as near as they can be.
 
-    def _interval(
-        self,
-        above: Sequence[float],
-        below: Sequence[float],
-        clusters: Sequence[str],
-        *,
-        fractions: bool = False,
-    ) -> Any:
-        from medical_tasks.scoring.means import mean_interval, proportion_interval, ratio_interval
+        The authors' scripts leave them out.
+        """
+        fits = all(limits.low <= value <= limits.high for limits in self.left)
+        if fits or self.metric.official is not None:
+            return value
+        stand_ins = [
+            _Share(_clipped(value, (low, high)) * weight, weight, "")
+            for low, high, weight in self.left
+            if weight < math.inf
+        ]
+        return _ratio([*shares, *stand_ins])
 
-        groups = clusters if self.clustered else None
+    def _interval(self, shares: Sequence[_Share], *, fractions: bool = False) -> Estimate:
+        """The value of some items with its interval; `fractions` are not all 0 or 1."""
+        above = [share.above for share in shares]
+        clusters = [share.cluster for share in shares] if self.clustered else None
+        limits = self.metric.limits
         if self.pooled:
-            return ratio_interval(above, below, clusters=groups, limits=self.metric.limits)
+            below = [share.below for share in shares]
+            return ratio_interval(above, below, clusters=clusters, limits=limits)
         if self.metric.kind == "proportion" and not fractions:
-            return proportion_interval(above, clusters=groups)
-        return mean_interval(above, clusters=groups, limits=self.metric.limits)
+            return proportion_interval(above, clusters=clusters)
+        return mean_interval(above, clusters=clusters, limits=limits)
 
-    def _nothing_to_share(self) -> dict[str, Any]:
-        """Nothing to share anywhere, where there should have been something: what items say of that, the worst of it."""
-        low, high = self.metric.limits
-        entry = {
-            "value": min(self.due),
-            "ci_low": low,
-            "ci_high": high,
-            "n": len(self.due),
-            "of": 0.0,
-        }
-        return _inside({**entry, **self._missing_said([]), **self._bounds()}, whole=self.settled)
+    def _bound(self, end: int) -> float | None:
+        """The value if all that is open or unclear had been worst (`end` 0), or best (1).
 
-    def _bounds(self) -> dict[str, float | None]:
-        """The value if all that is missing or unclear, at its largest denominator, had been worst, or best; None without an end."""
-        made: dict[str, float | None] = {}
-        for name, end, worst in (("bound_low", 0, min), ("bound_high", 1, max)):
-            known = [(one[end] * one[2], one[2]) for one in self.missing if one[2] < math.inf]
-            bottom = math.fsum([*self.below, *(weight for _, weight in known)])
-            ends = [one[end] for one in self.missing if one[2] == math.inf]
-            moved = (each[end] for each in self.unclear)
-            top = math.fsum([*self.above, *moved, *(above for above, _ in known)])
-            if bottom:
-                ends.append(top / bottom)
-            if self.joining:
-                more = math.fsum(each[end] * each[2] for each in self.joining)
-                ends.append((top + more) / (bottom + math.fsum(each[2] for each in self.joining)))
-            # Of a pooled share an unclear answer leaves the denominator open as well: see `ItemScore.limits`.
-            least, most = self.metric.limits
-            made[name] = _number(min(max(worst(ends), least), most)) if ends else None
-        return made
+        The denominator is the largest possible one. None where there is no end: an item may have
+        any value, or nothing counts.
+        """
+        limited = [limits for limits in self.missing if limits.weight < math.inf]
+        below = [*(share.below for share in self.decided), *(open_.weight for open_ in limited)]
+        above = [
+            *(share.above for share in self.decided),
+            *(moves[end] for moves in self.unclear),
+            *(limits[end] * limits.weight for limits in limited),
+        ]
+        ends = [limits[end] for limits in self.missing if limits.weight == math.inf]
+        top, bottom = math.fsum(above), math.fsum(below)
+        if bottom:
+            ends.append(top / bottom)
+        if self.joining:
+            more = math.fsum(limits[end] * limits.weight for limits in self.joining)
+            ends.append((top + more) / (bottom + math.fsum(open_.weight for open_ in self.joining)))
+        if not ends:
+            return None
+        # Of a pooled share an unclear answer leaves the denominator open as well: see
+        # `ItemScore.limits`.
+        worst = min if end == 0 else max
+        return _number(_clipped(worst(ends), self.metric.limits))
 
 
-def _lacking(scores: Sequence[ItemScore]) -> str:
-    """The most frequent reason for which something is not decided on these; "" where none has one."""
+def _ratio(shares: Sequence[_Share]) -> float:
+    return math.fsum(share.above for share in shares) / math.fsum(share.below for share in shares)
+
+
+def _clipped(value: float, limits: tuple[float, float]) -> float:
+    return min(max(value, limits[0]), limits[1])
+
+
+def _lacking(scores: Iterable[ItemScore]) -> str:
+    """The most frequent reason for which something is not decided on these; "" for none."""
     reasons = Counter(score.unscored for score in scores if score.unscored)
     return f"{NO_VERDICT}: {max(sorted(reasons), key=reasons.__getitem__)}" if reasons else ""
 
 
-def unanswered_value(metric: MetricSpec) -> float | None:
-    """What an item without an answer counts as in a metric; None where it has no value."""
-    counts = metric.official is not None and metric.official.unanswered == "counts as 0"
-    return 0.0 if counts else None
+def _undecided(metric: MetricSpec, scores: Iterable[ItemScore]) -> str:
+    """Why nothing stands for the missing verdicts of these.
+
+    "" where something does, or none lack.
+    """
+    judged = [score for score in scores if metric.name in score.counts]
+    missing = [score for score in judged if metric.name not in score.values]
+    if not missing:
+        return ""
+    if any(score.counts[metric.name].known for score in judged) and all(
+        score.counts[metric.name].told for score in missing
+    ):
+        return ""
+    return _lacking(missing) or NO_VERDICT
 
 
 def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> str:
-    """Why an official figure has no value: on how many items, of the whole task; "" where it has one."""
+    """Why an official figure has no value: on how many items of the whole task; "" for a value."""
     official = metric.official
     if official is None or metric.kind == "average":  # which is of metrics that end
         return ""
@@ -449,9 +547,14 @@ def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> s
     return ""
 
 
-def _around(value: float, found: Iterable[Any], limits: tuple[float, float]) -> tuple[float, float]:
-    """An interval around an estimate that is on no side narrower than those around what is decided."""
-    sides = [(one.value - one.ci_low, one.ci_high - one.value) for one in found]
+def _around(
+    value: float, estimates: Iterable[Estimate], limits: tuple[float, float]
+) -> tuple[float, float]:
+    """An interval around a value that is on no side narrower than those of what is decided."""
+    sides = [
+        (estimate.value - estimate.ci_low, estimate.ci_high - estimate.value)
+        for estimate in estimates
+    ]
     sides = [side for side in sides if not math.isnan(sum(side))]
     if not sides:
         return math.nan, math.nan
@@ -461,27 +564,17 @@ def _around(value: float, found: Iterable[Any], limits: tuple[float, float]) -> 
     return max(limits[0], low - over), min(limits[1], high + under)
 
 
-def _inside(entry: dict[str, Any], *, whole: bool) -> dict[str, Any]:
-    """Bounds that hold the value: with nothing open they are the value, and else rounding moves none past it."""
-    value = entry["value"]
-    if value is None:
-        return entry
-    for name, worst in (("bound_low", min), ("bound_high", max)):
-        if whole:
-            entry[name] = value
-        elif entry[name] is not None:
-            entry[name] = worst(entry[name], value)
-    return entry
+def _inside(figure: Figure, *, whole: bool) -> Figure:
+    """A figure whose bounds hold its value; with nothing open (`whole`) they are the value.
 
-
-def _range(
-    metric: MetricSpec, items: Sequence[Item], unanswered_limits: Limits | None
-) -> tuple[float, float] | None:
-    """The range of a metric's values: its own, or the widest of these items'; None where there is no end."""
-    low, high = metric.limits
-    if math.isinf(high) and unanswered_limits is not None and items:
-        high = max(unanswered_limits(item).get(metric.name, metric.limits)[1] for item in items)
-    return (low, high) if -math.inf < low < high < math.inf else None
+    Else rounding moves the value past none of them.
+    """
+    value = figure["value"]
+    if value is not None:
+        low, high = figure["bound_low"], figure["bound_high"]
+        figure["bound_low"] = value if whole else low if low is None else min(low, value)
+        figure["bound_high"] = value if whole else high if high is None else max(high, value)
+    return figure
 
 
 def _number(value: float) -> float | None:
@@ -489,80 +582,78 @@ def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-_ABOUT_AS_LONG: Final = 2
-"""How many verdicts more or fewer an answer has that stands for another."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimated:
-    """What stands for an undecided metric of an answered item; `own`: verdicts on the item itself went into it."""
-
-    value: float
-    weight: float
-    own: bool
-
-
 def estimated(metric: MetricSpec, scores: Mapping[str, ItemScore]) -> dict[str, Estimated]:
-    """Estimates undecided items by id: from verdicts of the kind on the item, else on all judged ones, else of the kind above."""
+    """Estimates undecided items by id.
+
+    An answer's own verdicts of a kind stand for its missing ones; where it has none, those of all
+    judged answers; where these have none, those of the kind above (`subjective/entailed` is within
+    `subjective`).
+
+    Example: of four statements two have a verdict, of which one holds. The value is 0.5, and `own`.
+    """
     judged = {
         name: score.counts[metric.name]
         for name, score in scores.items()
         if metric.name in score.counts
     }
-    lacking = {name: one for name, one in judged.items() if metric.name not in scores[name].values}
-    if not lacking or not any(one.known for one in judged.values()):
+    lacking = {
+        name: counts for name, counts in judged.items() if metric.name not in scores[name].values
+    }
+    if not lacking or not any(counts.known for counts in judged.values()):
         return {}
     rates = _Rates(judged.values(), by_item=metric.kind != "ratio")
-    made: dict[str, Estimated] = {}
-    for name, one in lacking.items():
-        own = any(each.known for each in one.verdicts)
-        if one.how == "any":
-            hits, weight = (
-                rates.any_of(round(one.of), sum(each.missing for each in one.verdicts)),
-                1.0,
-            )
-        else:
-            hits, of = rates.filled(one)
-            weight = of if one.how == "share" else 1.0
-        value = hits / weight if weight else 0.0
-        low, high = scores[name].limits.get(metric.name, metric.limits)
-        made[name] = Estimated(
-            value=min(max(value, low), high),
+    estimates: dict[str, Estimated] = {}
+    for name, counts in lacking.items():
+        hits, weight = rates.completed(counts)
+        limits = scores[name].limits.get(metric.name, metric.limits)
+        estimates[name] = Estimated(
+            value=_clipped(hits / weight if weight else 0.0, limits),
             weight=weight if metric.kind == "ratio" else 1.0,
-            own=own,
+            own=any(verdicts.known for verdicts in counts.verdicts),
         )
-    return made
+    return estimates
 
 
 class _Rates:
     """What verdicts of judged answers say of verdicts that are missing."""
 
-    def __init__(self, judged: Iterable[Counts], *, by_item: bool) -> None:
-        self._judged, self._by_item = list(judged), by_item
-        self._known: dict[str, tuple[float, float]] = {}
+    def __init__(self, judged: Collection[Counts], *, by_item: bool) -> None:
+        self._judged, self._by_item = judged, by_item
+        self._sums: dict[str, tuple[float, float]] = {}
         self._lengths: dict[str, float] = {}
 
-    def filled(self, one: Counts) -> tuple[float, float]:
-        """Hits of an answer and what they are a share of, with estimates for what is missing."""
+    def completed(self, counts: Counts) -> tuple[float, float]:
+        """Hits of an answer and what its value divides them by, estimates for what is missing."""
+        if counts.how == "any":
+            missing = sum(verdicts.missing for verdicts in counts.verdicts)
+            return self._any_of(round(counts.of), missing), 1.0
         hits: list[float] = []
         of: list[float] = []
-        for each in one.verdicts:
-            missing = each.missing + (
-                min(max(self._length(each.kind), 1.0), each.more) if each.more else 0.0
-            )
-            right, known = _within(each.kind, one.verdicts)
-            rate = (right / known if known else self._rate(each.kind, one.how)) if missing else 0.0
-            hits.append(each.weight * (each.hits + rate * missing))
-            of.append(each.weight * (each.known + missing + each.unasked))
-        return math.fsum(hits), math.fsum(of)
+        for verdicts in counts.verdicts:
+            open_ = verdicts.missing + self._unlisted(verdicts)
+            rate = self._rate_within(verdicts.kind, counts) if open_ else 0.0
+            hits.append(verdicts.weight * (verdicts.hits + rate * open_))
+            if counts.how != "points" or verdicts.weight > 0:
+                of.append(verdicts.weight * (verdicts.known + open_ + verdicts.unasked))
+        return math.fsum(hits), math.fsum(of) if counts.is_share else 1.0
 
-    def any_of(self, of: int, missing: int) -> float:
-        """How probably missing verdicts hold a hit where none is known: in answers about as long, so many hidden by chance."""
-        known_ones = [one for one in self._judged if one.known]
-        alike = [
-            one for one in known_ones if abs(round(one.of) - of) <= _ABOUT_AS_LONG
-        ] or known_ones
-        sizes = Counter((one.known, int(sum(each.hits for each in one.verdicts))) for one in alike)
+    def _unlisted(self, verdicts: Verdicts) -> float:
+        """How many verdicts a list that could not be made would have had: as others, 1 at least."""
+        return min(max(self._length(verdicts.kind), 1.0), verdicts.more) if verdicts.more else 0.0
+
+    def _any_of(self, of: int, missing: int) -> float:
+        """How probably missing verdicts hold a hit where none is known.
+
+        The known verdicts of answers about as long stand for it, so many of them hidden by chance.
+        Example: of a clean answer's 4 verdicts 1 is missing. An answer with 1 hit in 4 hides just
+        that one in 1 of 4 cases, two clean answers always hide none: (1/4) / (1/4 + 1 + 1) = 0.11.
+        """
+        judged = [counts for counts in self._judged if counts.known]
+        alike = [counts for counts in judged if abs(round(counts.of) - of) <= _ABOUT_AS_LONG]
+        sizes = Counter(
+            (counts.known, int(sum(verdicts.hits for verdicts in counts.verdicts)))
+            for counts in alike or judged
+        )
         clean, hidden = [], []
         for (known, hits), times in sizes.items():
             taken = min(missing, known)
@@ -572,30 +663,32 @@ class _Rates:
                 hidden.append(share if hits else 0.0)
         return math.fsum(hidden) / math.fsum(clean) if clean else 1.0
 
+    def _rate_within(self, kind: str, counts: Counts) -> float:
+        """The share of hits in a kind: of the answer's own verdicts, else of all answers'."""
+        hits, known = _within(kind, counts.verdicts)
+        return hits / known if known else self._rate(kind, counts.how)
+
     def _rate(self, kind: str, how: str) -> float:
-        """The share of hits in a kind: of an answer's share the mean over answers, else over all verdicts."""
-        if kind not in self._known:
-            pairs = [_within(kind, one.verdicts) for one in self._judged]
+        """The share of hits in a kind: of a share the mean over answers, else over all verdicts."""
+        if kind not in self._sums:
+            pairs = [_within(kind, counts.verdicts) for counts in self._judged]
             pairs = [(hits, known) for hits, known in pairs if known]
             if how == "share" and self._by_item:
                 pairs = [(hits / known, 1.0) for hits, known in pairs]
-            self._known[kind] = (
-                math.fsum(hits for hits, _ in pairs),
-                math.fsum(known for _, known in pairs),
-            )
-        hits, known = self._known[kind]
+            self._sums[kind] = math.fsum(pair[0] for pair in pairs), math.fsum(p[1] for p in pairs)
+        hits, known = self._sums[kind]
         return hits / known if known else self._rate(kind.rpartition("/")[0], how)
 
     def _length(self, kind: str) -> float:
         """How long a list is that could not be made: the mean of those that could."""
         if kind not in self._lengths:
-            found = [
-                each.known + each.missing
-                for one in self._judged
-                for each in one.verdicts
-                if _is_within(each.kind, kind) and each.known + each.missing
+            lengths = [
+                verdicts.known + verdicts.missing
+                for counts in self._judged
+                for verdicts in counts.verdicts
+                if _is_within(verdicts.kind, kind) and verdicts.known + verdicts.missing
             ]
-            self._lengths[kind] = math.fsum(found) / len(found) if found else 0.0
+            self._lengths[kind] = math.fsum(lengths) / len(lengths) if lengths else 0.0
         return self._lengths[kind] or self._length(kind.rpartition("/")[0])
 
 
@@ -605,5 +698,5 @@ def _is_within(kind: str, other: str) -> bool:
 
 def _within(kind: str, verdicts: Iterable[Verdicts]) -> tuple[float, float]:
     """Hits and known verdicts of a kind."""
-    found = [each for each in verdicts if _is_within(each.kind, kind)]
-    return float(sum(each.hits for each in found)), float(sum(each.known for each in found))
+    within = [each for each in verdicts if _is_within(each.kind, kind)]
+    return float(sum(each.hits for each in within)), float(sum(each.known for each in within))

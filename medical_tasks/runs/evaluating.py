@@ -1,19 +1,21 @@
 """Running tasks from the options of `run` and `score`: data, model or answers, judge, results.
 
-Both take the options as their verbs declare them, and the tasks with their datasets' specs by task name.
+Both take the options as their verbs declare them, and the tasks with their datasets' specs by task
+name.
 """
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import hashlib
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Final
 
+from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import (
     TaskData,
@@ -28,14 +30,16 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
+from medical_tasks.models.base import processes
 from medical_tasks.models.opener import (
     check_repeats,
     deciding_args,
     full_name,
+    is_local,
     open_model,
-    parse_model_args,
 )
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
+from medical_tasks.options import Run, Score, read_settings
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
@@ -51,16 +55,22 @@ from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import (
+    GivenAnswers,
     check_recipe,
     read_file,
     read_responses,
-    replayed,
-    run_responses,
+    run_answers,
 )
-from medical_tasks.runs.results import read_results
+from medical_tasks.runs.results import (
+    Json,
+    JsonDict,
+    read_results,
+)
 from medical_tasks.runs.runner import (
     Adjudication,
     AnsweredTask,
+    RoleChoice,
+    RoleModel,
     RunOptions,
     load_task_prompts,
     open_protocols,
@@ -69,10 +79,16 @@ from medical_tasks.runs.runner import (
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 Specs = Mapping[str, DatasetSpec]
+BASELINE: Final = "baseline/"
 
 
-def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
-    """Asks a model and scores its answers; the run's folder, or None after a forecast and in all but the main process."""
+def evaluate(arguments: Run) -> Path | None:
+    """Asks a model and scores its answers.
+
+    The run's folder, or None after a forecast and in all but the main process.
+    """
+    tasks = parse_task_names(arguments.tasks)
+    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     # Before a row is read: what goes wrong with one may not be told in its own words.
@@ -80,15 +96,14 @@ def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Sp
         return _evaluated(arguments, tasks, specs)
 
 
-def _evaluated(
-    arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs
-) -> Path | None:
+def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
     name = full_name(arguments.model)
-    model_args = parse_model_args(arguments.model_args)
+    model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
-    task_args = read_task_args(arguments.task_args, tasks)
-    judge = judge_request(arguments, tasks, prompts=arguments.prompts)
-    drawn = read_drawn(arguments)
+    task_args = checked_task_args(arguments.task_args, tasks)
+    roles = read_roles(arguments.role, tasks, model=name)
+    judge = judge_request(arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream)
+    drawn = read_drawn(arguments, max_samples=arguments.max_samples)
     _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
     data = {
         task.name: load_task_data(
@@ -103,26 +118,6 @@ def _evaluated(
         )
         for task in tasks
     }
-    settings: dict[str, Any] = {
-        "tasks": [task.name for task in tasks],
-        "model": name,
-        # How much is asked at once, and for how long, changes no answer: such arguments may differ when a run goes on.
-        "model_args": deciding_args(name, model_args),
-        "data": {name: part.identity for name, part in data.items()},
-        "prompts": arguments.prompts,
-        "max_new_tokens": arguments.max_new_tokens,
-    }
-    # Only where there are some, so that folders of tasks without them stay what they were.
-    asked = {
-        name: value
-        for name, value in task_args.items()
-        if any(name in task.arguments for task in tasks)
-    }
-    settings |= {"task_args": asked} if asked else {}
-    settings |= {"truncate": arguments.truncate} if arguments.truncate != "refuse" else {}
-    settings |= {"judge": judge.identity} if judge is not None else {}
-    settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
-    settings |= {"subset": list(drawn)} if drawn is not None else {}
     options = RunOptions(
         prompts=arguments.prompts,
         upstream=arguments.upstream,
@@ -132,6 +127,7 @@ def _evaluated(
         model_args=model_args,
         task_args=task_args,
         truncate=arguments.truncate,
+        role_choices=roles,
     )
     if judge is not None and judge.options.forecast:
         if not is_main_process():
@@ -139,9 +135,13 @@ def _evaluated(
         _forecast(judge, _references(tasks, data, options))
         once = " for each repeat" if options.repeats > 1 else ""
         tell(
-            f"This is{once} with the reference answers in place of the model's. No judge was asked, nothing is written."
+            f"This is{once} with the reference answers in place of the model's. No judge was "
+            "asked, nothing is written."
         )
         return None
+    settings = _settings(name, tasks, data, options, judge)
+    settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
+    settings |= {"subset": list(drawn)} if drawn is not None else {}
     private = any(not policy.text_allowed(spec) for spec in specs.values())
     folder = open_run_folder(
         arguments.out or default_folder(name, settings), settings, private=private
@@ -150,17 +150,86 @@ def _evaluated(
         return _finished(name, model_args, tasks, data, folder, options, judge)
 
 
-def read_task_args(text: str, tasks: Sequence[TaskSpec]) -> dict[str, str]:
-    """Reads `--task-args`, of which each must be a setting of one of the tasks."""
-    given = parse_model_args(text, option="--task-args")
-    known = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
-    for name in given:
-        if name not in known:
-            said = f"They take: {', '.join(sorted(known))}." if known else "They take none."
+def _settings(
+    name: str,
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    options: RunOptions,
+    judge: JudgeRequest | None,
+) -> JsonDict:
+    """What tells a run from others: the settings of its folder.
+
+    How much is asked at once, and for how long, changes no answer: such arguments may differ when a
+    run goes on. What is optional is named only where it is given, so that folders of tasks without
+    it stay what they were.
+    """
+    own = {argument for task in tasks for argument in task.arguments}
+    optional = {
+        "task_args": {key: value for key, value in options.task_args.items() if key in own} or None,
+        "roles": {
+            role: [choice.name, deciding_args(choice.name, choice.args)]
+            for role, choice in options.role_choices.items()
+        }
+        or None,
+        "truncate": options.truncate if options.truncate != "refuse" else None,
+        "judge": judge.identity if judge is not None else None,
+    }
+    return {
+        "tasks": [task.name for task in tasks],
+        "model": name,
+        "model_args": deciding_args(name, options.model_args),
+        "data": {task: loaded.identity for task, loaded in data.items()},
+        "prompts": options.prompts,
+        "max_new_tokens": options.max_new_tokens,
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+def checked_task_args(arguments: Mapping[str, str], tasks: Sequence[TaskSpec]) -> dict[str, str]:
+    """Checks `--task-args`, of which each must be a setting of one of the tasks."""
+    names = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
+    for name in arguments:
+        if name not in names:
+            hint = f"They take: {', '.join(sorted(names))}." if names else "They take none."
             raise UsageError(
-                f"--task-args: {name!r} is not a setting of {', '.join(task.name for task in tasks)}. {said}"
+                f"--task-args: {name!r} is not a setting of "
+                f"{', '.join(task.name for task in tasks)}. {hint}"
             )
-    return given
+    return dict(arguments)
+
+
+def read_roles(
+    given: Sequence[str], tasks: Sequence[TaskSpec], *, model: str
+) -> dict[str, RoleChoice]:
+    """Reads `--role ROLE=MODEL` or `ROLE=MODEL,KEY=VALUE,...`: each role of the tasks' protocols has a model.
+
+    A baseline as `model` talks with nobody.
+    """
+    wanted = {role: about for task in tasks for role, about in task.roles.items()}
+    roles: dict[str, RoleChoice] = {}
+    for text in given:
+        role, equals, rest = text.partition("=")
+        name, _, args = rest.partition(",")
+        if role not in wanted:
+            known = f"They have: {', '.join(wanted)}." if wanted else "They have none."
+            raise UsageError(
+                f"--role {text}: {role!r} is no role of {', '.join(task.name for task in tasks)}. {known}"
+            )
+        if not equals or not name:
+            raise UsageError(f"--role {text}: name the model, as {role}=openai-api/HOST/NAME.")
+        if role in roles:
+            raise UsageError(f"--role {text}: the role {role} has a model already.")
+        name = full_name(name)
+        if name.startswith("baseline/"):
+            raise UsageError(f"--role {text}: a baseline answers tasks and cannot talk.")
+        roles[role] = RoleChoice(name=name, args=read_settings(args, option=f"--role {role}"))
+    lacking = [role for role in wanted if role not in roles]
+    if lacking and not model.startswith("baseline/"):
+        role = lacking[0]
+        raise UsageError(
+            f"the role {role} ({wanted[role]}) needs a model: --role {role}=MODEL, named as for --model."
+        )
+    return roles
 
 
 def _finished(
@@ -172,20 +241,22 @@ def _finished(
     options: RunOptions,
     request: JudgeRequest | None,
 ) -> Path | None:
-    """Answers, then scores; a judge that needs no weights is opened first, so that what it lacks is told at once."""
+    """Answers, then scores.
+
+    A judge that needs no weights is opened first, so that what it lacks is told at once.
+    """
     if request is not None:
         check_request(request, tasks)
     for task in tasks:
-        if given := task.scoring_args(options.task_args):
-            task.benchmark.scoring_identity(
-                task, given
-            )  # says what is missing before a model answers
+        if arguments := task.scoring_args(options.task_args):
+            # Says what is missing before a model answers.
+            task.benchmark.scoring_identity(task, arguments)
 
     early = None
     if request is not None and is_main_process() and opens_early(request.name):
         early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
         early.check_calibration(tasks)
-    from_model = not name.startswith("baseline/")
+    from_model = not name.startswith(BASELINE)
     if (
         request
         and early
@@ -198,8 +269,8 @@ def _finished(
             f"With the reference answers in place of the model's, judging{once} would take:",
             file=sys.stderr,
         )
-        asked = replace(request, options=replace(request.options, forecast=True))
-        _forecast(asked, _references(tasks, data, options))
+        forecast = replace(request, options=replace(request.options, forecast=True))
+        _forecast(forecast, _references(tasks, data, options))
     with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
         answered = _answers(name, model_args, tasks, data, folder, options)
     if answered is None:
@@ -242,72 +313,126 @@ def _answers(
     folder: RunFolder,
     options: RunOptions,
 ) -> list[AnsweredTask] | None:
-    kind, _, rest = name.partition("/")
-    itself = [task for task in tasks if task.baseline and kind != "baseline"]
-    if itself:
-        # They ask no model: answered beside the others, in the main process alone.
-        asked = [task for task in tasks if task not in itself]
-        made = _answers(
-            f"baseline/{itself[0].baseline}",
-            {},
-            itself,
-            data,
-            folder,
-            replace(options, prompts="own", truncate="refuse"),
+    """The answers of a model or a baseline; None in all but the main process.
+
+    Tasks that ask no model are answered by their own baseline, beside the others.
+    """
+    if name.startswith(BASELINE):
+        return _baseline_answers(name, model_args, tasks, data, options)
+    alone = [task for task in tasks if task.baseline]
+    of_model = [task for task in tasks if not task.baseline]
+    answered: list[AnsweredTask] | None = []
+    if alone:
+        own = replace(options, prompts="own", truncate="refuse")
+        answered = _baseline_answers(f"{BASELINE}{alone[0].baseline}", {}, alone, data, own)
+    others = _model_answers(name, model_args, of_model, data, folder, options) if of_model else []
+    if answered is None or others is None:
+        return None
+    by_task = {each.task.name: each for each in (*answered, *others)}
+    return [by_task[task.name] for task in tasks]
+
+
+def _baseline_answers(
+    name: str,
+    model_args: Mapping[str, str],
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    options: RunOptions,
+) -> list[AnsweredTask] | None:
+    """The answers of a baseline, which is asked nothing."""
+    copies = name == f"{BASELINE}{COPY_EXAMPLE}"
+    no_meaning = f"{name} is asked nothing, so that {{}} has no meaning for it. Leave it out."
+    if model_args:
+        raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
+    if options.prompts != "own" and not copies and not any(task.judge for task in tasks):
+        raise UsageError(no_meaning.format(f"--prompts {options.prompts}"))
+    if options.truncate != "refuse":
+        raise UsageError(no_meaning.format("--truncate"))
+    if not is_main_process():
+        return None
+    return [
+        run_baseline(
+            name.removeprefix(BASELINE),
+            task,
+            data[task.name],
+            max_samples=options.max_samples,
+            task_args=options.task_args,
+            prompts=options.prompts if copies else "own",
+            upstream=options.upstream if copies else None,
         )
-        others = _answers(name, model_args, asked, data, folder, options) if asked else []
-        if made is None or others is None:
-            return None
-        found = {each.task.name: each for each in (*made, *others)}
-        return [found[task.name] for task in tasks]
-    if kind == "baseline":
-        if model_args:
-            raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
-        if (
-            options.prompts != "own"
-            and rest != COPY_EXAMPLE
-            and not any(task.judge for task in tasks)
-        ):
-            raise UsageError(
-                f"{name} is asked nothing, so that --prompts {options.prompts} has no meaning for it. Leave it out."
-            )
-        if options.truncate != "refuse":
-            raise UsageError(
-                f"{name} is asked nothing, so that --truncate has no meaning for it. Leave it out."
-            )
-        if not is_main_process():
-            return None
-        known: dict[str, Any] = {"max_samples": options.max_samples, "task_args": options.task_args}
-        if rest == COPY_EXAMPLE:
-            known |= {"prompts": options.prompts, "upstream": options.upstream}
-        return [run_baseline(rest, task, data[task.name], **known) for task in tasks]
+        for task in tasks
+    ]
+
+
+def _model_answers(
+    name: str,
+    model_args: dict[str, str],
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    folder: RunFolder,
+    options: RunOptions,
+) -> list[AnsweredTask] | None:
+    """The answers of a model, which is opened when nothing else can be missing any more."""
     for task in tasks:
         if task.arguments or options.prompts != "own":
-            load_task_prompts(
-                task, options, data[task.name]
-            )  # says what is missing before a model is loaded
-    open_protocols(tasks, options)  # likewise
+            load_task_prompts(task, options, data[task.name])
+    open_protocols(tasks, options)
     policy.require_processes()
-    model = open_model(name, model_args, log_dir=folder.logs)
-    try:
+    with contextlib.ExitStack() as opened:
+        model = open_model(name, model_args, log_dir=folder.logs)
+        opened.callback(model.close)
         policy.require_endpoint(model.endpoint, "model")
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
-        return run_model(tasks, data, model, folder, options)
-    finally:
-        model.close()
+        roles = _opened_roles(options.role_choices, folder, opened)
+        return run_model(tasks, data, model, folder, replace(options, roles=roles))
+
+
+def _opened_roles(
+    choices: Mapping[str, RoleChoice], folder: RunFolder, opened: contextlib.ExitStack
+) -> dict[str, RoleModel]:
+    """Opens the models of the roles in the main process, which alone asks them; the guard checks each."""
+    roles: dict[str, RoleModel] = {}
+    for role, choice in choices.items() if is_main_process() else ():
+        if is_local(choice.name) and processes() > 1:
+            raise UsageError(
+                f"--role {role}={choice.name}: a model in this process plays no role where several processes "
+                "were started. Serve it, or start one process."
+            )
+        model = open_model(choice.name, choice.args, log_dir=folder.logs)
+        opened.callback(model.close)
+        policy.require_endpoint(model.endpoint, f"model of the role {role}")
+        roles[role] = RoleModel(model=model, args=choice.args)
+    return roles
 
 
 def rescore(
-    arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec
+    arguments: Score, responses: Path | GivenAnswers | None = None
 ) -> tuple[Path, bool] | None:
-    """Scores answers that are there: the folder, and whether an item has none; None after a forecast and in further processes."""
+    """Scores answers that are there.
+
+    Args:
+        arguments: what is scored, and how.
+        responses: the answers, where they are not in the file `arguments.responses`.
+
+    Returns:
+        The folder, and whether an item has no answer; None after a forecast and in further processes.
+    """
+    responses = responses or arguments.responses
+    task, *others = parse_task_names(arguments.task)
+    if others:
+        names = ", ".join(each.name for each in (task, *others))
+        raise UsageError(f"score takes one task, got {arguments.task!r} ({names}).")
+    spec = dataset_spec(task.dataset)
     if not is_main_process():
         return None  # there is nothing to share among processes
-    request = judge_request(arguments, [task], prompts=arguments.prompts)
+    request = judge_request(
+        arguments, [task], prompts=arguments.prompts, upstream=arguments.upstream
+    )
     if request is None and arguments.prompts != "own":
         raise UsageError(
-            f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. Leave it out."
+            f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. "
+            "Leave it out."
         )
     drawn = read_drawn(arguments)
     with policy.protect(
@@ -315,8 +440,11 @@ def rescore(
     ):
         if request is not None:
             check_request(request, [task])
-        with with_source(arguments, task) as given:
-            answered, settings = _answered(task, spec, given)
+        with with_source(
+            task, source=arguments.source, data=arguments.data, config=arguments.config
+        ) as (data, config):
+            read = replace(arguments, data=data, config=config)
+            answered, settings = _answered(task, spec, read, responses)
         settings |= {"subset": list(drawn)} if drawn is not None else {}
         asked = _scoring_args(arguments.task_args, task, answered.recipe)
         answered = replace(
@@ -327,7 +455,7 @@ def rescore(
         # Not the sheet's content: one with more rows filled in is scored into the same folder.
         settings |= {"adjudicated": True} if answered.adjudication is not None else {}
         settings |= {"judge": request.identity} if request is not None else {}
-        path = arguments.out or default_folder(arguments.responses.stem, settings)
+        path = arguments.out or default_folder(responses.stem, settings)
         if request is not None and request.options.forecast:
             _forecast(request, [answered], kept=_kept(path))
             tell("No judge was asked and nothing is written.")
@@ -345,69 +473,60 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
         return None
     if answered.repeats:
         raise UsageError(
-            f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet has one answer to each. Leave "
-            "it out."
+            f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet "
+            "has one answer to each. Leave it out."
         )
     return read_adjudication(path, task, answered.responses)
 
 
-def _scoring_args(text: str, task: TaskSpec, recipe: Mapping[str, Any]) -> dict[str, str]:
+def _scoring_args(task_args: Mapping[str, str], task: TaskSpec, recipe: Json) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
-    given = read_task_args(text, [task])
-    questions = [name for name in given if name not in task.scoring_arguments]
+    own = checked_task_args(task_args, [task])
+    questions = [name for name in own if name not in task.scoring_arguments]
     if questions:
         raise UsageError(
-            f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave it out."
+            f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave "
+            "it out."
         )
-    asked = task.scoring_args(recipe.get("task_args", {}))
-    for name, value in asked.items():
-        if given.get(name, value) != value:
+    from_run = task.scoring_args(recipe.get("task_args", {}))
+    for name, value in from_run.items():
+        if own.get(name, value) != value:
             raise UsageError(
-                f"--task-args: {name}={given[name]}, but the run's questions were asked with {name}={value}. Leave it out."
+                f"--task-args: {name}={own[name]}, but the run's questions were asked with "
+                f"{name}={value}. Leave it out."
             )
-    return {**asked, **given}
+    return {**from_run, **own}
 
 
 def _kept(path: Path) -> Path | None:
-    """The store of a scoring that was begun, so that a forecast leaves out what was judged already."""
+    """The store of a scoring that was begun: a forecast leaves out what was judged already."""
     store = existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
     return store if store is not None and store.is_file() else None
 
 
 def _answered(
-    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
-) -> tuple[AnsweredTask, dict[str, Any]]:
+    task: TaskSpec, spec: DatasetSpec, arguments: Score, file: Path | GivenAnswers
+) -> tuple[AnsweredTask, JsonDict]:
     """Reads the answers; returns them, and what tells this scoring from others."""
-    if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
+    if isinstance(file, Path) and file.is_dir():
         return _from_run(task, spec, arguments)
     _check_one(subset=arguments.subset, calibration=arguments.calibration)
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
-    content, items = read_file(arguments.responses), data.answerable
+    content, items = read_file(file), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
     check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
-    responses = read_responses(
-        arguments.responses, ids, content=content, check=check, task=task, items=items
-    )
+    responses = read_responses(file, ids, content=content, check=check, task=task, items=items)
     choice = table_choice()
     sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
-    name = f"responses/{arguments.responses.name}{sheet}"
-    source: dict[str, Any] = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
+    name = f"responses/{file.name}{sheet}"
+    source: JsonDict = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     if choice.said:
         source["tables"] = choice.said
     recipe = make_recipe(task, data=data.revision, model=source) | data.part
-    unanswered = {
-        item.id: "not in the responses" for item in data.items if item.id not in responses
-    }
-    answered = AnsweredTask(
-        task=task,
-        items=data.items,
-        responses=responses,
-        unanswered=unanswered,
-        recipe=recipe,
-        scoring_args=data.found,
-    )
-    # Not their content: a corrected file is scored again into the same folder, in which nothing else lies.
+    answered = _of_responses(task, data, responses, recipe, "not in the responses")
+    # Not their content: a corrected file is scored again into the same folder, in which nothing
+    # else lies.
     return answered, {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
 
 
@@ -415,77 +534,74 @@ def _check_one(**given: object) -> None:
     names = [f"--{name}" for name, value in given.items() if value]
     if len(names) > 1:
         raise UsageError(
-            f"{' and '.join(names)}: the interval would carry the error of one of them alone. Give one."
+            f"{' and '.join(names)}: the interval would carry the error of one of them alone. Give "
+            "one."
         )
 
 
-def _from_run(
-    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
-) -> tuple[AnsweredTask, dict[str, Any]]:
+def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[AnsweredTask, JsonDict]:
+    """The answers of a run, and what tells this scoring from others."""
     folder: Path = arguments.responses
     entries = read_results(folder)["tasks"]
     if task.name not in entries:
         raise UsageError(f"{folder}: has no answers to {task.name}, but to {', '.join(entries)}.")
     recipe = entries[task.name]["recipe"]
     check_recipe(folder, recipe)
-    config, split = recipe["data"]["config"], recipe["data"]["split"]
-    if arguments.config not in (None, config):
-        raise UsageError(
-            f"{folder}: ran on configuration {config}, got --config {arguments.config}. Leave it out."
-        )
-    if arguments.split is not None and set(split_names(arguments.split)) != set(split_names(split)):
-        raise UsageError(
-            f"{folder}: ran on split {split}, got --split {arguments.split}. Leave it out."
-        )
+    _check_same_items(folder, recipe, arguments)
     part, drawn = asked_part(recipe), read_drawn(arguments)
     if drawn is not None and (any(part.values()) or "repeats" in recipe):
         raise UsageError(
-            f"{folder}: ran on some of the items, or several times; --subset draws from one whole run. Leave it out."
+            f"{folder}: ran on some of the items, or several times; --subset draws from one whole "
+            "run. Leave it out."
         )
+    config, split = recipe["data"]["config"], recipe["data"]["split"]
     data = load_task_data(task, spec, data=arguments.data, config=config, split=split, **part)
     _check_one(
         subset=drawn or "subset" in recipe,
         repeats="repeats" in recipe,
         calibration=arguments.calibration,
     )
-    responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
+    ran = run_answers(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
     recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
     if "truncation" in recipe:
         left = recipe["truncation"]["words_left_out"]
         kept = {name: words for name, words in left.items() if name in ids}
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
-    unanswered = {
-        item.id: "not answered in the run" for item in data.items if item.id not in responses
-    }
-    again = (
-        replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats
-        if recipe.get("repeats")
-        else ()
-    )
-    answered = AnsweredTask(
-        task=task,
-        items=data.items,
-        responses=responses,
-        unanswered=unanswered,
-        recipe=recipe,
-        scoring_args=data.found,
-    )
-    answered = replace(answered, repeats=again)
+    answered = _of_responses(task, data, ran.responses, recipe, "not answered in the run")
+    answered = replace(answered, repeats=ran.repeats, details=ran.details, opening=ran.opening)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {
         "prompts": recipe["prompts"],
         "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
     }
-    asked |= {
-        name: recipe[name]
-        for name in ("task_args", "protocol", "shard", "subset", "repeats")
-        if name in recipe
-    }
-    settings = {
-        "tasks": [task.name],
-        "model": recipe["model"],
-        "asked": asked,
-        "data": {task.name: data.identity},
-    }
-    return answered, settings
+    optional = ("task_args", "protocol", "roles", "shard", "subset", "repeats")
+    asked |= {name: recipe[name] for name in optional if name in recipe}
+    settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
+    return answered, {**settings, "data": {task.name: data.identity}}
+
+
+def _check_same_items(folder: Path, recipe: Json, arguments: Score) -> None:
+    """Refuses another configuration or split than the run was on."""
+    config, split = recipe["data"]["config"], recipe["data"]["split"]
+    other = None
+    if arguments.config not in (None, config):
+        other = f"configuration {config}, got --config {arguments.config}"
+    elif arguments.split is not None and {*split_names(arguments.split)} != {*split_names(split)}:
+        other = f"split {split}, got --split {arguments.split}"
+    if other:
+        raise UsageError(f"{folder}: ran on {other}. Leave it out.")
+
+
+def _of_responses(
+    task: TaskSpec, data: TaskData, responses: Mapping[str, str], recipe: Json, reason: str
+) -> AnsweredTask:
+    """Answers that are there; `reason` is why items have none."""
+    return AnsweredTask(
+        task=task,
+        items=data.items,
+        responses=responses,
+        unanswered={item.id: reason for item in data.items if item.id not in responses},
+        recipe=recipe,
+        scoring_args=data.found,
+    )

@@ -1,4 +1,7 @@
-"""The folder of a run: settings, store of answers, results. The same command goes on with it; another one is refused."""
+"""The folder of a run: settings, store of answers, results. The same command goes on with it.
+
+Another one is refused.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +10,40 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.guard.private_store import SETTINGS_FILE, in_use, new_private_id, private_folder
 from medical_tasks.io.files import WholeFile, folder_lock, read_text, readable
+from medical_tasks.runs.results import Json, JsonDict
 
 ANSWERS_FILE = "answers.sqlite"
 PRIVATE = "private"
 
 
 def is_main_process() -> bool:
-    """Says whether this is the process that writes: the only one, or the first that torchrun or accelerate started."""
+    """Says whether this is the process that writes.
+
+    The only one, or the first that torchrun or accelerate started.
+    """
     return os.environ.get("RANK", "0") == "0"
 
 
 @contextlib.contextmanager
 def locked(folder: RunFolder) -> Iterator[None]:
-    """Keeps a run's folder to one command at a time. The processes of one distributed run count as one command."""
+    """Keeps a run's folder to one command at a time.
+
+    The processes of one distributed run count as one command.
+    """
     if not is_main_process():
         yield
         return
     with folder_lock(folder.path, wait=False) as free:
         if not free:
             raise UsageError(
-                f"{folder.path}: another command is using this folder. Wait until it has ended, or choose another --out."
+                f"{folder.path}: another command is using this folder. Wait until it has ended, or "
+                "choose another --out."
             )
         with in_use(folder.answers.parent) if folder.private else contextlib.nullcontext():
             try:
@@ -49,7 +59,7 @@ def locked(folder: RunFolder) -> Iterator[None]:
 
 
 class RunFolder:
-    """Paths inside a run's folder; answers, verdicts and logs of credentialed tasks lie elsewhere, at `home`.
+    """Paths of a run; answers, verdicts and logs of credentialed tasks are elsewhere, at `home`.
 
     `private`: no text of the source may stand in the folder.
     """
@@ -69,11 +79,15 @@ class RunFolder:
 
     @property
     def answers(self) -> Path:
-        """The store of finished answers and verdicts; an error in a process that does not keep answers."""
+        """The store of finished answers and verdicts.
+
+        An error in a process that does not keep answers.
+        """
         if not self._writes:
             raise UsageError(
-                f"{self.path}: several processes were started (this one is RANK={os.environ.get('RANK')}), each of which would "
-                "ask and write by itself. Only models named hf/PATH share work between processes: give the plain command, "
+                f"{self.path}: several processes were started (this one is "
+                f"RANK={os.environ.get('RANK')}), each of which would ask and write by itself. "
+                "Only models named hf/PATH share work between processes: give the plain command, "
                 "without torchrun or accelerate launch."
             )
         return self._home / ANSWERS_FILE
@@ -84,8 +98,11 @@ class RunFolder:
         return self._home / "logs"
 
 
-def default_folder(model: str, settings: Mapping[str, Any]) -> Path:
-    """Names the folder a command uses when no `--out` is given: the same command, the same folder."""
+def default_folder(model: str, settings: Json) -> Path:
+    """Names the folder a command uses when no `--out` is given.
+
+    The same command, the same folder.
+    """
     slug = re.sub(r"[^A-Za-z0-9.-]+", "_", model).strip("_.") or "model"
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[
         :8
@@ -100,15 +117,18 @@ _REFUSAL = (
 
 def open_run_folder(
     path: Path,
-    settings: Mapping[str, Any],
+    settings: Json,
     *,
     private: bool = False,
     begun: bool = False,
     refusal: str = _REFUSAL,
 ) -> RunFolder:
-    """Makes a run's folder, or enters it again with the same settings (JSON values); with others only while nothing is in it.
+    """Makes a run's folder, or enters it again with the same settings (JSON values).
 
-    `begun`: something outside of it was made with its settings; `refusal`: what is said of others, which stand for `{}`.
+    With other settings it is entered only while nothing is in it.
+
+    `begun`: something outside of it was made with its settings; `refusal`: what is said of others,
+    which stand for `{}`.
     """
     path = path.expanduser()
     if path.exists() and not path.is_dir():
@@ -121,37 +141,39 @@ def open_run_folder(
         there = read_text(file) if file.exists() else None
     except OSError as error:
         raise IncompleteError(
-            f"{path}: cannot be used ({system_reason(error)}). Make it readable and writable, or choose another --out."
+            f"{path}: cannot be used ({system_reason(error)}). Make it readable and writable, or "
+            "choose another --out."
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{file}: not UTF-8 text. Choose another --out, or remove the folder."
         ) from error
     if there is None:
-        made = _written(file, settings, new_private_id() if private else None)
+        stored = _written(file, settings, new_private_id() if private else None)
     else:
-        made = _settings(file, there)
-        known = {key: value for key, value in made.items() if key != PRIVATE}
+        stored = _settings(file, there)
+        before = {key: value for key, value in stored.items() if key != PRIVATE}
         # Through JSON, which has no tuples.
         wanted = json.loads(json.dumps(settings))
-        if known != wanted and not begun and not _begun(_run_folder(path, made)):
+        if before != wanted and not begun and not _begun(_run_folder(path, stored)):
             # A command that was refused, or misspelt, must not keep the folder for good.
-            with locked(_run_folder(path, made)):
-                made, known = _written(file, settings, made.get(PRIVATE)), wanted
-        if known != wanted:
-            raise UsageError(f"{path}: {refusal.format(_differing(known, wanted))}")
-        if private != (PRIVATE in made):
+            with locked(_run_folder(path, stored)):
+                stored, before = _written(file, settings, stored.get(PRIVATE)), wanted
+        if before != wanted:
+            raise UsageError(f"{path}: {refusal.format(_differing(before, wanted))}")
+        if private != (PRIVATE in stored):
             raise UsageError(
-                f"{path}: was made when the dataset's access class was another one. Choose another --out."
+                f"{path}: was made when the dataset's access class was another one. Choose another "
+                "--out."
             )
-    return _run_folder(path, made)
+    return _run_folder(path, stored)
 
 
-def _written(file: Path, settings: Mapping[str, Any], private_id: str | None) -> dict[str, Any]:
-    made = dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
-    with WholeFile(file) as part:
-        part.write(json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
-    return made
+def _written(file: Path, settings: Json, private_id: str | None) -> JsonDict:
+    content = dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
+    with WholeFile(file) as draft:
+        draft.write(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    return content
 
 
 def _begun(run: RunFolder) -> bool:
@@ -164,20 +186,20 @@ def existing_run_folder(path: Path) -> RunFolder:
     return _run_folder(path, run_settings(path))
 
 
-def run_settings(path: Path) -> dict[str, Any]:
+def run_settings(path: Path) -> JsonDict:
     """Reads the settings of a run's folder, the id of its private store among them."""
     file = path / SETTINGS_FILE
     with readable(file, again="Give the folder of a run, whole.", error=MissingError):
         return _settings(file, read_text(file))
 
 
-def _run_folder(path: Path, settings: Mapping[str, Any]) -> RunFolder:
+def _run_folder(path: Path, settings: Json) -> RunFolder:
     return RunFolder(
         path, home=private_folder(settings[PRIVATE], run=path) if PRIVATE in settings else None
     )
 
 
-def _settings(file: Path, text: str) -> dict[str, Any]:
+def _settings(file: Path, text: str) -> JsonDict:
     try:
         there = json.loads(text)
     except ValueError as error:
@@ -191,6 +213,6 @@ def _settings(file: Path, text: str) -> dict[str, Any]:
     return there
 
 
-def _differing(there: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+def _differing(there: Json, settings: Json) -> str:
     names = sorted(key for key in {*there, *settings} if there.get(key) != settings.get(key))
     return "; ".join(f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in names)

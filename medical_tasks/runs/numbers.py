@@ -1,13 +1,16 @@
-"""How numbers are written in tables: shares in percent, counts as they are, intervals, bounds, coverage, reasons."""
+"""How numbers are written in tables.
+
+Shares in percent, counts as they are, intervals, bounds, coverage, reasons.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.errors import listed
-from medical_tasks.runs.estimation import NO_ANSWER, NO_COMPONENT, NOTHING
+from medical_tasks.runs.results import NO_ANSWER, NO_COMPONENT, NOTHING, Json
 
 NOT_COMPUTABLE = "n/a"
 PARTIAL = "partial"
@@ -15,22 +18,34 @@ PARTIAL = "partial"
 _DECIMALS = {"cosine": 3, "kappa": 3, "score": 3, "per answer": 2}
 _QUIET = (NOTHING, NO_COMPONENT, NO_ANSWER)
 _NAMED = 2
+_SPREADS: Final = {
+    "items": "sd_items",
+    "answers to an item": "sd_run",
+    "votes on an answer": "sd_judge",
+}
 FEWEST: Final = 10
-"""Fewer independent items than these, and no interval is to be relied on; a group of fewer gets none in a comparison."""
+"""Fewer independent items than these, and no interval is to be relied on.
+
+A group of fewer gets none in a comparison.
+"""
 _DETECTABLE: Final = 1.43
 """What half a 95 % interval times this is, so many items detect in 4 of 5 cases: (1.96 + 0.84) / 1.96."""
 
 
 def too_few_to_tell(difference: float | None, detectable: float | None, independent: float) -> bool:
-    """The rule of every breakdown: fewer independent items than would detect the difference that a group shows."""
+    """The rule of every breakdown.
+
+    Fewer independent items than would detect the difference that a group shows.
+    """
     few = independent < FEWEST or difference is None or detectable is None
     return few or abs(difference or 0.0) < (detectable or 0.0)
 
 
-def group_too_few(
-    group: Mapping[str, Any], whole: Mapping[str, Any], *, parts: bool = False
-) -> bool:
-    """The same of a group in one run, beside all items, or (`parts`) of a part of each; its interval accounts for clusters."""
+def group_too_few(group: Json, whole: Json, *, parts: bool = False) -> bool:
+    """The same of a group in one run, beside all items, or (`parts`) of a part of each.
+
+    Its interval accounts for clusters.
+    """
     value, of_all = group["value"], whole.get("sample", whole)["value"]
     if value is None or of_all is None or group["ci_low"] is None or group["ci_high"] is None:
         return True
@@ -51,46 +66,52 @@ def number(value: float | None, unit: str) -> str:
     return f"{value:.{_DECIMALS.get(unit, 1)}f}"
 
 
-def valued(metric: Mapping[str, Any], name: str = "value") -> str:
-    """Writes a metric's value with the sign of percent, where it is a share; other units stand with its name."""
+def valued(metric: Json, name: str = "value") -> str:
+    """Writes a metric's value with the sign of percent, where it is a share.
+
+    Other units stand with its name.
+    """
     value, unit = metric.get(name), metric.get("unit", "")
     return number(value, unit) + ("" if unit or value is None else " %")
 
 
-def interval(metric: Mapping[str, Any]) -> str:
+def interval(metric: Json) -> str:
     """Writes a metric's 95 % interval, and whether a group's is of too few items."""
     return _range(metric, "ci_low", "ci_high") + (
         ", too few to tell" if metric.get("too_few") else ""
     )
 
 
-def bounds(metric: Mapping[str, Any]) -> str:
-    """Writes between which values the metric lies, whatever the missing items and verdicts would have been."""
+def bounds(metric: Json) -> str:
+    """Writes between which values the metric lies, whatever is missing."""
     if metric["bound_high"] is None and metric["bound_low"] is not None:
         return f"{number(metric['bound_low'], metric.get('unit', ''))} or more"
     return _range(metric, "bound_low", "bound_high")
 
 
-def _range(metric: Mapping[str, Any], low: str, high: str) -> str:
+def _range(metric: Json, low: str, high: str) -> str:
     if metric[low] is None or metric[high] is None:
         return NOT_COMPUTABLE
     unit = metric.get("unit", "")
     return f"{number(metric[low], unit)} to {number(metric[high], unit)}"
 
 
-def metric_label(name: str, metric: Mapping[str, Any]) -> str:
-    """Writes a metric's name, with its unit, and with a mark where it is an average that lacks some of its metrics."""
+def metric_label(name: str, metric: Json) -> str:
+    """Writes a metric's name with its unit, and marks an average that lacks some of its metrics."""
     named = f"{name} ({metric['unit']})" if metric.get("unit") else name
     return f"{named} [{PARTIAL}]" if metric.get("missing_components") else named
 
 
-def coverage(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) -> str:
+def coverage(entry: Json, metric: Json | None = None) -> str:
     """Writes how many of the items asked were scored: on all metrics, or on one of them."""
     return f"{scored(entry, metric)}/{entry['coverage']['asked']}"
 
 
-def scored(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) -> int:
-    """How many items are decided on all metrics, or on one of them (a metric that needs no judge lacks no verdict)."""
+def scored(entry: Json, metric: Json | None = None) -> int:
+    """How many items are decided on all metrics, or on one of them.
+
+    A metric that needs no judge lacks no verdict.
+    """
     counts = entry["coverage"]
     if metric is None or not any("scored" in each for each in entry["metrics"].values()):
         return int(counts["scored"])
@@ -98,7 +119,10 @@ def scored(entry: Mapping[str, Any], metric: Mapping[str, Any] | None = None) ->
 
 
 def explanation(why: str, unscored: str | None = None, unclear: str = "") -> str:
-    """How the decision on an answer came about, for harnesses that show one text: with what is missing or unclear of it."""
+    """How the decision on an answer came about, for harnesses that show one text.
+
+    With what is missing or unclear of it.
+    """
     parts = [
         why,
         f"unclear: {unclear}" if unclear else "",
@@ -107,15 +131,18 @@ def explanation(why: str, unscored: str | None = None, unclear: str = "") -> str
     return "; ".join(filter(None, parts))
 
 
-def unclear_counts(entry: Mapping[str, Any]) -> Mapping[str, int]:
-    """How many answers are unclear, by reason; none in results of versions whose readers never said so."""
+def unclear_counts(entry: Json) -> Mapping[str, int]:
+    """How many answers are unclear, by reason.
+
+    None in results of versions whose readers never said so.
+    """
     counts: Mapping[str, int] = entry["coverage"].get("unclear") or {}
     return counts
 
 
-def unclear_notes(entry: Mapping[str, Any]) -> list[str]:
-    """Says how many answers nobody could tell the meaning of, what they count as, and what was decided about them."""
-    said = []
+def unclear_notes(entry: Json) -> list[str]:
+    """Says how many answers are unclear, what they count as, and what was decided about them."""
+    notes = []
     decided = entry["recipe"].get("adjudication")
     if counts := unclear_counts(entry):
         total = sum(counts.values())
@@ -123,62 +150,75 @@ def unclear_notes(entry: Mapping[str, Any]) -> list[str]:
         further = "adjudicate: `medical-tasks adjudicate RUN`"
         if decided:
             further = "fill in the rest of their sheet and score again"
-        said.append(
-            f"{total:,} {'answers' if total > 1 else 'answer'} unclear ({reasons}); counted as not right; {further}."
+        notes.append(
+            f"{total:,} {'answers' if total > 1 else 'answer'} unclear ({reasons}); counted as not "
+            f"right; {further}."
         )
     if isinstance(decided, Mapping):
         by = ", ".join(f"{count} by {name}" for name, count in dict(decided["by"]).items())
-        said.append(f"{decided['decisions']} answers were read by adjudication ({by}).")
-    return said
+        notes.append(f"{decided['decisions']} answers were read by adjudication ({by}).")
+    return notes
 
 
-def _repeats_said(name: str, metric: Mapping[str, Any]) -> str:
-    """Writes what the repeats of a metric were, and where its variance comes from."""
-    told, unit = metric["repeats"], metric.get("unit", "")
-    parts = {"items": "sd_items", "answers to an item": "sd_run", "votes on an answer": "sd_judge"}
-    sds = [
-        f"sd of {of} {number(told[sd], unit)}"
-        for of, sd in parts.items()
-        if told.get(sd) is not None
-    ]
-    said = [
-        f"{len(told['values'])} repeats {', '.join(number(value, unit) for value in told['values'])}",
-        *sds,
-    ]
-    alike = told.get("stability")
-    return f"{name}: {'; '.join([*said, *([] if alike is None else [f'{percent(alike)} % of items alike in all'])])}."
+def value_notes(entry: Json) -> list[str]:
+    """Says why metrics have no value, and which are estimated in part.
 
+    What has nothing to count anywhere speaks for itself. Metrics of which the same is to be said share
+    a sentence.
 
-def value_notes(entry: Mapping[str, Any]) -> list[str]:
-    """Says why metrics have no value, and which are estimated in part. What has nothing to count anywhere speaks for itself."""
-    why: dict[str, list[str]] = {}
-    estimated: dict[tuple[int, int], list[str]] = {}
-    for name, metric in entry["metrics"].items():
-        if metric.get("reason", NOTHING) not in _QUIET:
-            why.setdefault(str(metric["reason"]), []).append(name)
-        if metric.get("estimated"):
-            estimated.setdefault((metric["estimated"], metric["n"]), []).append(name)
-    said = [f"{listed(names, _NAMED)}: n/a, {reason}." for reason, names in why.items()]
-    for (count, of), names in estimated.items():
-        named = listed(names, _NAMED)
-        said.append(
-            f"{named}: {count} of {of} items lack verdicts; known ones stand for them. Bounds: whatever they would say."
-        )
-    if counted := [name for name, each in entry["metrics"].items() if "unanswered" in each]:
-        named = listed(counted, _NAMED)
-        said.append(f"{named}: an item without an answer counts as 0, as in the authors' script.")
-    said += [
-        _repeats_said(*each)
-        for each in [*entry["metrics"].items()][:1]
-        if "sd_run" in each[1].get("repeats", {})
-    ]
-    told: dict[str, list[str]] = {}
-    for name, metric in entry["metrics"].items():
-        if "said" in metric.get("calibration", {}):
-            told.setdefault(str(metric["calibration"]["said"]), []).append(name)
-    said += [f"{listed(names, _NAMED)}: {text}." for text, names in told.items()]
+    Example:
+        >>> value_notes(entry)
+        ["completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones stand for them. ..."]
+    """
+    metrics = entry["metrics"]
+    notes: list[str] = []
+    for note_of in (_no_value, _estimated, _unanswered, _repeats, _corrected):
+        # Of repeats the headline alone is told.
+        names = list(metrics)[:1] if note_of is _repeats else metrics
+        by_note: dict[str, list[str]] = {}
+        for name in names:
+            by_note.setdefault(note_of(metrics[name]), []).append(name)
+        by_note.pop("", None)
+        notes += [f"{listed(own, _NAMED)}: {note}." for note, own in by_note.items()]
     answered = entry["coverage"]["answered"]
-    said += [
+    return notes + [
         f"{note}: {count} of {answered} answers." for note, count in entry.get("notes", {}).items()
     ]
-    return said
+
+
+def _no_value(metric: Json) -> str:
+    reason = metric.get("reason", NOTHING)
+    return "" if reason in _QUIET else f"n/a, {reason}"
+
+
+def _estimated(metric: Json) -> str:
+    if not metric.get("estimated"):
+        return ""
+    return (
+        f"{metric['estimated']} of {metric['n']} items lack verdicts; known ones stand for them. "
+        "Bounds: whatever they would say"
+    )
+
+
+def _unanswered(metric: Json) -> str:
+    counts = "unanswered" in metric
+    return "an item without an answer counts as 0, as in the authors' script" if counts else ""
+
+
+def _repeats(metric: Json) -> str:
+    """What the repeats of a metric were, and where its variance comes from."""
+    repeats, unit = metric.get("repeats", {}), metric.get("unit", "")
+    if "sd_run" not in repeats:
+        return ""
+    values = [number(value, unit) for value in repeats["values"]]
+    phrases = [f"{len(values)} repeats {', '.join(values)}"]
+    for of, name in _SPREADS.items():
+        if repeats.get(name) is not None:
+            phrases.append(f"sd of {of} {number(repeats[name], unit)}")
+    if repeats.get("stability") is not None:
+        phrases.append(f"{percent(repeats['stability'])} % of items alike in all")
+    return "; ".join(phrases)
+
+
+def _corrected(metric: Json) -> str:
+    return str(metric.get("calibration", {}).get("said", ""))

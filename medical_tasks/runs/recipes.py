@@ -1,4 +1,6 @@
-"""A run's recipe; other task versions, data, metrics or scoring forbid a comparison, other differences are reported.
+"""A run's recipe, and what two recipes differ in.
+
+Other task versions, data, metrics or scoring forbid a comparison; other differences are reported.
 
 Anybody can submit a recipe, so its values are shown shortened and on one line.
 """
@@ -14,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from medical_tasks._version import __version__
-from medical_tasks.io.files import packaged
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
 # Those whose version can change an answer or a score.
@@ -43,29 +45,39 @@ NO_SAMPLE_OF_GROUPS: Final = (
 )
 
 
+_LONGEST: Final = 48
+_HASH: Final = re.compile(r"[0-9a-f]{16,}")
+_HASH_SHOWN: Final = 8
+_MOST: Final = 3
+_DEEPEST: Final = 6
+
+
 def make_recipe(
     task: TaskSpec,
     *,
-    data: Mapping[str, Any],
-    model: Mapping[str, Any],
+    data: Json,
+    model: Json,
     prompts: PromptSet | None = None,
     max_new_tokens: int | None = None,
     max_samples: int | None = None,
-) -> dict[str, Any]:
-    """Collects a task's recipe as JSON values; prompts and lengths are None when answers came from elsewhere."""
+) -> JsonDict:
+    """Collects a task's recipe as JSON values.
+
+    Prompts and lengths are None when answers came from elsewhere.
+    """
     from medical_tasks.models.encoder import installed
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
-    asked: dict[str, Any] | None = None
+    shown: JsonDict | None = None
     if prompts is not None:
-        asked = {"set": prompts.name, "sha256": prompts.sha256}
-        asked |= {"settings": dict(prompts.settings)} if prompts.settings else {}
+        shown = {"set": prompts.name, "sha256": prompts.sha256}
+        shown |= {"settings": dict(prompts.settings)} if prompts.settings else {}
     return {
         "suite": f"medical-tasks {__version__}",
         "task": task.name,
         "task_version": task.version,
         "data": dict(data),
-        "prompts": asked,
+        "prompts": shown,
         "generation": None
         if max_new_tokens is None
         else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
@@ -85,7 +97,7 @@ def make_recipe(
     }
 
 
-def metric_kinds(task: TaskSpec) -> dict[str, Any]:
+def metric_kinds(task: TaskSpec) -> JsonDict:
     """What a recipe says of a task's metrics."""
     return {metric.name: {"kind": metric.kind} for metric in task.metrics}
 
@@ -94,15 +106,136 @@ def _max_samples_note(task: TaskSpec) -> str:
     return NO_SAMPLE_OF_GROUPS if task.drawn_whole else NO_SAMPLE
 
 
-# What describes the answers that were scored, or how a judge was asked about them: other for every model, or told as a judge is.
+# What describes the answers that were scored, or how a judge was asked about them: other for every
+# model, or told as a judge is.
 _SETTINGS_TOLD: Final = ("output_claims", "style")
+
+
+DIFFERENCES: Final[Mapping[str, str]] = {
+    "version": (
+        "the runs cannot be compared, their task version differs: {} and {}. Scores of another "
+        "version are of another test: run {name} again with one version of the suite."
+    ),
+    "interface": (
+        "the task version differs in its letter alone: {} and {}. That is the interface; the "
+        "scores mean the same, nothing needs to be done."
+    ),
+    "data": (
+        "the runs cannot be compared, their data differs: {}. Other rows are other questions: "
+        "build the dataset of {name} once and run both on it."
+    ),
+    "metrics": (
+        "the runs cannot be compared, the definitions of their metrics differ: {}. The same name "
+        "may stand for another number: score both with one version, medical-tasks score {name} "
+        "--responses RUN."
+    ),
+    "again": (
+        "score both alike, medical-tasks score {name} --responses RUN --task-args {key}=VALUE"
+    ),
+    "scored_alone": (
+        "only the {alone} run was scored with {key}, so metrics that need it are left out. For "
+        "these, {again}."
+    ),
+    "left_out": (
+        "its setting differs ({values}), so that it is another measure in each run. For these, "
+        "{again}."
+    ),
+    "claims": (
+        "the claims of the answers were made in different ways ({values}), which moves recall and"
+        " precision. Have both made by one: give --task-args output_claims=FILE for both, or for "
+        "none."
+    ),
+    "asked_differently": (
+        "how the judge was asked differs: {values}. What differs may be that and not the models: "
+        "{again}."
+    ),
+    "scoring": (
+        "the runs cannot be compared, their scoring differs: {values}. That changes what the "
+        "metrics mean: {again}."
+    ),
+    "not_asked": (
+        "the prompts differ: only the {} run's model was asked by this suite (prompts {}), the {}"
+        " is answers from a file. How those were asked for is not known here: see their origin."
+    ),
+    "prompts": (
+        "the prompts differ: {}. What differs may be the way of asking and not the models: run "
+        "both with one --prompts and the same --task-args."
+    ),
+    "generation": (
+        "the limits of the answers or the models' settings differ: {}. Longer answers are cut "
+        "less often: run both with one --max-new-tokens, unless the setting is what you compare."
+    ),
+    "truncation": (
+        "the questions differ: {} and {} of them were shortened to fit the models' contexts. Who "
+        "reads less can know less: run both with one --truncate and contexts of one length."
+    ),
+    "recorded": (
+        "the verdicts of both runs were read from files (--judge recorded/FILE), and nothing here"
+        " says whether one judge gave them: what differs may be the judges and not the models: "
+        "have both runs judged by one"
+    ),
+    "judge": (
+        "the judge differs: {} and {}. What differs may be the judges and not the models: have "
+        "both runs judged by one (medical-tasks score TASK --responses RUN)"
+    ),
+    "votes": (
+        "the judge {} was asked differently: {} and {} votes a verdict. Fewer votes are noisier: "
+        "what differs may be the judges and not the models: have both runs judged by one and one "
+        "--votes"
+    ),
+    "judge_asked": (
+        "the judge {} was asked differently: {}. What differs may be the judges and not the "
+        "models: have both runs judged by one in one way"
+    ),
+    "protocol": (
+        "protocol differs: {}. More tries or other steps can change every answer: run both with "
+        "the same --task-args."
+    ),
+    "roles": (
+        "the models that play a role differ: {}. Whom a model talks with can change every answer: "
+        "run both with the same --role."
+    ),
+    "baseline": (
+        "baseline differs: {}. It is another baseline: run both with the same --task-args."
+    ),
+    "max_samples": (
+        "max samples differs: {}. Only items of both are compared, which are fewer: run both with"
+        " the same --max-samples, or with none."
+    ),
+    "subset": (
+        "the samples differ: {}. Only items of both are compared, which are fewer: give both the "
+        "same --subset and --seed."
+    ),
+    "repeats": (
+        "repeats differs: {}. An item's value is the mean over its repeats: with fewer a run is "
+        "noisier. Run both with the same --repeats."
+    ),
+    "shard": (
+        "shard differs: {}. A part's items are not the others': make one run of the parts "
+        "(medical-tasks merge), or compare the same part of both."
+    ),
+    "adjudication": (
+        "adjudication differs: {}. Unclear answers that were decided in one run alone count as "
+        "not right in the other: give both their sheet, medical-tasks score {name} --responses "
+        "RUN --adjudicated FILE."
+    ),
+    "suite": (
+        "suite differs: {}. A repaired scorer can move a score: score the older again, "
+        "medical-tasks score {name} --responses RUN."
+    ),
+}
+"""What two recipes can differ in, and the sentence that says so."""
+_COMPARED: Final = (
+    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
+)  # fmt: skip
+"""Parts of a recipe of which a reader is told that they differ."""
 
 
 class Difference(NamedTuple):
     """A difference of two recipes that a reader must know of.
 
     Attributes:
-        kind: what differs, such as `prompts`: a key of `differences.json`.
+        kind: what differs, such as `prompts`: a key of `DIFFERENCES`.
         text: the sentence that says so.
     """
 
@@ -127,100 +260,104 @@ class RecipeDifferences:
 
 def recipe_differences(
     name: str,
-    first: Mapping[str, Any],
-    second: Mapping[str, Any],
+    first: Json,
+    second: Json,
     *,
     metrics: Sequence[MetricSpec] = (),
 ) -> RecipeDifferences:
-    """Compares the recipes of two results of a task; a setting that only some of its `metrics` need forbids these alone."""
-    recipes = first, second
+    """Compares the recipes of two results of a task.
+
+    A setting that only some of its `metrics` need forbids these alone.
+    """
     refused: list[str] = []
-    warned: list[Difference] = []
-    versions = [short(recipe.get("task_version")) for recipe in recipes]
-    if len({version.partition("-")[0] for version in versions}) > 1:
-        refused.append(
-            _said("version", *(short(version, quote=True) for version in versions), name=name)
-        )
+    warned: list[Difference | None] = []
+    versions = [short(recipe.get("task_version")) for recipe in (first, second)]
+    if versions[0].partition("-")[0] != versions[1].partition("-")[0]:
+        quoted = (short(version, quote=True) for version in versions)
+        refused.append(_said("version", *quoted, name=name))
     elif versions[0] != versions[1]:
-        warned.append(_differs("interface", *map(short, versions)))
-    data = [
-        {
-            key: value
-            for key, value in mapping(recipe.get("data")).items()
-            if key not in SAME_ROWS and value is not None
-        }
-        for recipe in recipes
-    ]
+        warned.append(_differs("interface", *versions))
+    data = [_deciding_data(recipe) for recipe in (first, second)]
     if data[0] != data[1]:
         refused.append(_said("data", differing(*data), name=name))
     # What one of them does not have is not compared.
-    defined = [mapping(recipe.get("metrics")) for recipe in recipes]
-    if any(defined[0][name] != defined[1][name] for name in defined[0].keys() & defined[1].keys()):
-        refused.append(_said("metrics", differing(*defined), name=name))
-    warned += [said for said in (_prompts_differ(*recipes), _generation(*recipes)) if said]
-    left = [mapping(mapping(recipe.get("truncation")).get("words_left_out")) for recipe in recipes]
+    one, other = (mapping(recipe.get("metrics")) for recipe in (first, second))
+    if any(one[metric] != other[metric] for metric in one.keys() & other.keys()):
+        refused.append(_said("metrics", differing(one, other), name=name))
+    warned += [_prompts_differ(first, second), _generation(first, second)]
+    left = [
+        mapping(mapping(each.get("truncation")).get("words_left_out")) for each in (first, second)
+    ]
     if left[0] != left[1]:
         warned.append(_differs("truncation", *map(len, left)))
-    warned += [
-        said
-        for key in (
-            "protocol",
-            "baseline",
-            "max_samples",
-            "subset",
-            "repeats",
-            "shard",
-            "adjudication",
-            "suite",
-        )
-        if (said := _told(name, key, *recipes))
-    ]
+    warned += [_told(name, key, first, second) for key in _COMPARED]
     settings = _settings(name, first, second, metrics)
     return RecipeDifferences(
         refused=refused + settings.refused,
-        warned=warned + settings.warned + judge_differences(first, second),
+        warned=[
+            *filter(None, warned),
+            *settings.warned,
+            *judge_differences(first, second),
+        ],
         left_out=settings.left_out,
     )
 
 
+def _deciding_data(recipe: Json) -> JsonDict:
+    """What a recipe says of the data, but for what may differ of the same rows."""
+    data = mapping(recipe.get("data"))
+    return {key: data[key] for key in data if key not in SAME_ROWS and data[key] is not None}
+
+
 def _settings(
-    name: str, first: Mapping[str, Any], second: Mapping[str, Any], metrics: Sequence[MetricSpec]
+    name: str, first: Json, second: Json, metrics: Sequence[MetricSpec]
 ) -> RecipeDifferences:
-    """Compares the settings of scoring. Those of one run alone add metrics to it, and change none of the others."""
+    """Compares the settings of scoring.
+
+    Those of one run alone add metrics to it, and change none of the others.
+    """
     left_out: dict[str, str] = {}
-    found = RecipeDifferences(refused=[], warned=[], left_out=left_out)
-    settings = [mapping(recipe.get("scoring")) for recipe in (first, second)]
+    differences = RecipeDifferences(refused=[], warned=[], left_out=left_out)
+    one, other = (mapping(recipe.get("scoring")) for recipe in (first, second))
     needed = {metric.needs for metric in metrics if metric.needs}
-    for key in dict.fromkeys([*settings[0], *settings[1]]):
-        if all(key in part for part in settings) and _same_file(settings[0][key], settings[1][key]):
+    for key in dict.fromkeys([*one, *other]):
+        if key in one and key in other and _same_file(one[key], other[key]):
             continue
-        values = differing({key: settings[0].get(key)}, {key: settings[1].get(key)})
-        told = {
-            "values": values,
+        texts = {
+            "values": differing({key: one.get(key)}, {key: other.get(key)}),
             "key": short(key),
             "again": _said("again", name=name, key=short(key)),
         }
         # What some metrics need is given or not; `no` is the same as nothing said.
-        given = [
-            key in part and not (key in needed and part[key] in (None, False)) for part in settings
-        ]
-        if not any(given):
-            continue
-        if not all(given):
-            found.warned.append(
-                _differs("scored_alone", alone="first" if given[0] else "second", **told)
-            )
-        elif key in needed:
-            left_out[key] = _said("left_out", **told)
-        elif key == "output_claims":
-            kinds = {isinstance(part[key], Mapping) for part in settings}
-            if len(kinds) > 1:  # each model's answers have claims of their own, but of one making
-                found.warned.append(_differs("claims", **told))
-        elif key in _SETTINGS_TOLD:
-            found.warned.append(_differs("asked_differently", **told))
-        else:
-            found.refused.append(_said("scoring", **told))
-    return found
+        unset = (None, False) if key in needed else ()
+        has = [key in each and each[key] not in unset for each in (one, other)]
+        if sum(has) == 1:
+            alone = "first" if has[0] else "second"
+            differences.warned.append(_differs("scored_alone", alone=alone, **texts))
+        elif all(has):
+            _add_setting(differences, left_out, key, (one[key], other[key]), texts, key in needed)
+    return differences
+
+
+def _add_setting(
+    differences: RecipeDifferences,
+    left_out: dict[str, str],
+    key: str,
+    values: tuple[object, object],
+    texts: Mapping[str, str],
+    needed: bool,
+) -> None:
+    """Adds a setting of scoring that both recipes have, and have otherwise."""
+    if needed:
+        left_out[key] = _said("left_out", **texts)
+    elif key == "output_claims":
+        # Each model's answers have claims of their own, but of one making.
+        if isinstance(values[0], Mapping) != isinstance(values[1], Mapping):
+            differences.warned.append(_differs("claims", **texts))
+    elif key in _SETTINGS_TOLD:
+        differences.warned.append(_differs("asked_differently", **texts))
+    else:
+        differences.refused.append(_said("scoring", **texts))
 
 
 def _same_file(first: Any, second: Any) -> bool:
@@ -230,7 +367,7 @@ def _same_file(first: Any, second: Any) -> bool:
     return {**first, "file": None} == {**second, "file": None}
 
 
-def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference | None:
+def _prompts_differ(first: Json, second: Json) -> Difference | None:
     parts = [recipe.get("prompts") for recipe in (first, second)]
     if parts[0] == parts[1]:
         return None
@@ -239,54 +376,52 @@ def _prompts_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Diff
         unasked = mapping((second if parts[1] is None else first).get("model")).get("name")
         if str(unasked).startswith("baseline/"):
             return None  # a baseline is asked nothing, and its name says what it is
-        asked = mapping(parts[0] if parts[1] is None else parts[1])
-        return _differs("not_asked", alone, short(asked.get("set")), other)
+        prompts = mapping(parts[0] if parts[1] is None else parts[1])
+        return _differs("not_asked", alone, short(prompts.get("set")), other)
     return _differs("prompts", differing(*map(mapping, parts)))
 
 
-def _generation(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference | None:
+def _generation(first: Json, second: Json) -> Difference | None:
     if None in (first.get("generation"), second.get("generation")):
         return None  # nothing was asked there, which the prompts say
     parts = deciding_generation(first), deciding_generation(second)
     return None if parts[0] == parts[1] else _differs("generation", differing(*parts))
 
 
-def deciding_generation(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """How a recipe's answers were asked for, but for how many ask at once, which changes no answer."""
+def deciding_generation(recipe: Json) -> JsonDict:
+    """How answers were asked for, but for how many at once, which changes no answer."""
     from medical_tasks.models.opener import NEUTRAL_ARGS
 
-    asked = mapping(recipe.get("generation"))
+    generation = mapping(recipe.get("generation"))
     arguments = {
         key: value
-        for key, value in mapping(asked.get("model_args")).items()
+        for key, value in mapping(generation.get("model_args")).items()
         if key not in NEUTRAL_ARGS
     }
     return {
-        **{key: value for key, value in asked.items() if key != "processes"},
+        **{key: value for key, value in generation.items() if key != "processes"},
         "model_args": arguments,
     }
 
 
-def _told(
-    name: str, key: str, first: Mapping[str, Any], second: Mapping[str, Any]
-) -> Difference | None:
+def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
     parts = [recipe.get(key) for recipe in (first, second)]
     # A model beside a baseline is another model, as told by its name.
     if parts[0] == parts[1] or (key == "baseline" and not (key in first and key in second)):
         return None
     values = " and ".join(map(short, parts))
-    if all(isinstance(part, Mapping) for part in parts):
+    if all(isinstance(value, Mapping) for value in parts):
         values = differing(*map(mapping, parts))
     return _differs(key, values, name=name)
 
 
-def judge_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
+def judge_differences(first: Json, second: Json) -> list[Difference]:
     """In which way the judges of two recipes differ."""
     judges = [mapping(recipe.get("judge")) for recipe in (first, second)]
     return [] if judges[0] == judges[1] else [_difference(*judges)]
 
 
-def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
+def comparable_judges(*recipes: Json) -> bool:
     """Whether the judges of all recipes, where they have one, understand what they judge."""
     return all(
         bool(judge.get("comparable"))
@@ -295,7 +430,7 @@ def comparable_judges(*recipes: Mapping[str, Any]) -> bool:
     )
 
 
-def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> Difference:
+def _difference(first: Json, second: Json) -> Difference:
     if first.get("backend") == second.get("backend") == "recorded":
         return _differs("recorded")
     names = [short(judge.get("name")) for judge in (first, second)]
@@ -311,30 +446,29 @@ def _differs(key: str, /, *parts: object, **named: str) -> Difference:
 
 
 def _said(key: str, /, *parts: object, **named: str) -> str:
-    return str(packaged(__file__, "differences.json")[key]).format(*parts, **named)
+    return DIFFERENCES[key].format(*parts, **named)
 
 
-_LONGEST: Final = 48
-_HASH: Final = re.compile(r"[0-9a-f]{16,}")
-_HASH_SHOWN: Final = 8
-_MOST: Final = 3
-_DEEPEST: Final = 6
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Json:
     """The value where it is a mapping, else an empty one: recipes of packages come from anybody."""
     return value if isinstance(value, Mapping) else {}
 
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
-    """Puts a text on one line of at most so many characters, with what could move a terminal's cursor written visibly."""
+    """Puts a text on one line of at most so many characters.
+
+    What could move a terminal's cursor is written visibly.
+    """
     text = " ".join(text[: 8 * longest].split())
     text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def short(value: Any, *, quote: bool = False) -> str:
-    """Writes a value of a recipe in a few characters: hashes by their beginning, collections by a hash of their own."""
+    """Writes a value of a recipe in a few characters.
+
+    Hashes by their beginning, collections by a hash of their own.
+    """
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -353,8 +487,11 @@ def short(value: Any, *, quote: bool = False) -> str:
     return f"{len(value)} {'entry' if len(value) == 1 else 'entries'} ({digest})"
 
 
-def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """Names the first few differences of two mappings, such as `max_new_tokens 48 and 512; model_args.dtype none and float32`."""
+def differing(first: Json, second: Json) -> str:
+    """Names the first few differences of two mappings.
+
+    Example: `max_new_tokens 48 and 512; model_args.dtype none and float32`.
+    """
     flat = _flat(first), _flat(second)
     names = [
         name
@@ -371,11 +508,11 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     return "; ".join(parts) or "what one leaves out is nothing in the other"
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, part in value.items():
-        if isinstance(part, Mapping) and part and depth < _DEEPEST:
-            found.update(_flat(part, f"{prefix}{name}.", depth + 1))
+def _flat(value: Json, prefix: str = "", depth: int = 0) -> JsonDict:
+    flat: JsonDict = {}
+    for name, content in value.items():
+        if isinstance(content, Mapping) and content and depth < _DEEPEST:
+            flat.update(_flat(content, f"{prefix}{name}.", depth + 1))
         else:
-            found[f"{prefix}{name}"] = part
-    return found
+            flat[f"{prefix}{name}"] = content
+    return flat

@@ -1,4 +1,17 @@
-"""Several answers to each item (`run --repeats`): what they are together, and a metric's number over all of them."""
+"""Several answers to each item (`run --repeats`): what they are together, and a metric's figure.
+
+Example:
+    Two items were answered three times, right and wrong as follows:
+
+    | item | run 1 | run 2 | run 3 | mean |
+    |---|---|---|---|---|
+    | a | 1 | 1 | 0 | 0.667 |
+    | b | 0 | 0 | 0 | 0 |
+
+    The value is the mean of the runs, (0.5 + 0.5 + 0) / 3 = 0.333, and its bounds are the means of
+    the runs' bounds. Its interval is that of six answers in two clusters, the items, widened by how
+    much runs differ as a whole. One of two items is alike in all runs: the stability is 0.5.
+"""
 
 from __future__ import annotations
 
@@ -8,60 +21,107 @@ from dataclasses import asdict, replace
 from statistics import fmean
 from typing import Any, Final
 
-from medical_tasks.runs.estimation import Estimator, unanswered_value
+import numpy as np
+
+from medical_tasks.runs.estimation import Estimator
+from medical_tasks.runs.results import (
+    BOUNDS,
+    Figure,
+    JsonDict,
+    unanswered_value,
+)
 from medical_tasks.scoring.averages import components, sums
+from medical_tasks.scoring.bootstrap import Repeats, linear
+from medical_tasks.scoring.bootstrap import repeats as spread_of
+from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
 Scores = Mapping[str, ItemScore]
-_ALIKE: Final = 1e-9  # values this near are one outcome
+"""Scores by item id."""
+_ALIKE: Final = 1e-9
+"""Values this near are one outcome."""
 
 
 def over_repeats(
-    task: TaskSpec, scores: Sequence[Scores], unanswered: Sequence[Mapping[str, str]]
+    task: TaskSpec, repeats: Sequence[Scores], unanswered: Sequence[Mapping[str, str]]
 ) -> Scores:
     """Each item's mean over the repeats that decide it, weighted by its denominators.
 
-    What one repeat lacks is said of the item, and so is why one is unclear; bounds are made of the repeats themselves.
+    What one repeat lacks is said of the item, and so is why one is unclear; bounds are made of the
+    repeats themselves. A single repeat is its own scores.
+
+    Args:
+        task: the task with the metrics that are reported.
+        repeats: the scores of each repeat.
+        unanswered: why items have no answer, of each repeat.
     """
-    if len(scores) == 1:
-        return scores[0]
-    lacking = {name: UNANSWERED + why for each in unanswered for name, why in each.items()}
-    made = {}
-    for item in dict.fromkeys(item for each in scores for item in each):
-        there = [each[item] for each in scores if item in each]
-        values, weights = {}, {}
-        for name in (metric.name for metric in task.metrics):
-            cells = [
-                (one.values[name], one.weights.get(name, 1.0))
-                for one in there
-                if name in one.values
-            ]
-            if (
-                cells := [cell for cell in cells if cell[1] and not math.isnan(cell[0])]
-                or cells[:1]
-            ):
-                of = math.fsum(weight for _, weight in cells)
-                values[name] = (
-                    math.fsum(math.prod(cell) for cell in cells) / of if of else cells[0][0]
-                )
-                weights[name] = of / len(cells)
-        unscored, unclear = _first_reasons(there)
-        made[item] = replace(
-            there[0],
-            values=values,
-            weights=weights,
-            unscored=lacking.get(item) or unscored,
-            unclear=unclear,
-            limits={},
-            counts={},
+    if len(repeats) == 1:
+        return repeats[0]
+    lacking = {
+        item: UNANSWERED + reason for reasons in unanswered for item, reason in reasons.items()
+    }
+    return {
+        item: _mean_score(
+            task, [repeat[item] for repeat in repeats if item in repeat], lacking.get(item)
         )
-    return made
+        for item in dict.fromkeys(item for scores in repeats for item in scores)
+    }
 
 
-def _first_reasons(scores: Sequence[ItemScore]) -> tuple[str | None, str]:
-    """The first reason for which one of the repeats is unscored, and for which one is unclear."""
-    unscored = next((score.unscored for score in scores if score.unscored), None)
-    return unscored, next((score.unclear for score in scores if score.unclear), "")
+def _mean_score(task: TaskSpec, scores: Sequence[ItemScore], lacking: str | None) -> ItemScore:
+    """An item's mean score; `lacking` is why a repeat has none."""
+    values: dict[str, float] = {}
+    weights: dict[str, float] = {}
+    for metric in task.metrics:
+        mean = _mean(metric.name, scores)
+        if mean is not None:
+            values[metric.name], weights[metric.name] = mean
+    return replace(
+        scores[0],
+        values=values,
+        weights=weights,
+        unscored=lacking or next((each.unscored for each in scores if each.unscored), None),
+        unclear=next((each.unclear for each in scores if each.unclear), ""),
+        limits={},
+        counts={},
+    )
+
+
+def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | None:
+    """A metric's mean over an item's scores, and the mean denominator.
+
+    None where none decides it.
+    """
+    decided = [
+        (score.values[metric], score.weights.get(metric, 1.0))
+        for score in scores
+        if metric in score.values
+    ]
+    counted = [cell for cell in decided if cell[1] and not math.isnan(cell[0])] or decided[:1]
+    if not counted:
+        return None
+    of = math.fsum(weight for _, weight in counted)
+    total = math.fsum(value * weight for value, weight in counted)
+    return total / of if of else counted[0][0], of / len(counted)
+
+
+def _widen(figure: Figure, value: float, margin: float, limits: tuple[float, float]) -> None:
+    """Sets a figure to the mean of runs, its interval wider by how runs differ besides."""
+    middle, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
+    figure["value"] = value
+    if low is not None:
+        figure["ci_low"] = max(value - math.hypot(low - middle, margin), limits[0])
+    if high is not None:
+        figure["ci_high"] = min(value + math.hypot(high - middle, margin), limits[1])
+
+
+def _set_counts(figure: Figure, scored: int, items: int, estimated: int) -> None:
+    """Says how many items are decided, and estimated, where it is not all and none."""
+    figure["scored"], figure["estimated"] = scored, estimated
+    if scored == items:
+        del figure["scored"]
+    if not estimated:
+        del figure["estimated"]
 
 
 class RepeatedEstimator(Estimator):
@@ -73,108 +133,107 @@ class RepeatedEstimator(Estimator):
         scores: Scores,
         repeats: Sequence[Scores],
         votes: Sequence[Sequence[Scores]],
-        **known: Any,
+        **settings: Any,
     ) -> None:
-        """Takes the scores of `over_repeats`, those of each repeat, and each vote's (of a judge with several) of each repeat."""
+        """Prepares the estimates of each repeat, and of all together.
+
+        Args:
+            task: the task with the metrics that are reported.
+            scores: of all repeats together, by `over_repeats`.
+            repeats: those of each.
+            votes: those by each vote of a judge with several, of each repeat.
+            settings: as `Estimator` takes them.
+        """
         # An item that is right in some of the repeats is a mean.
-        plain = [
-            replace(each, kind="mean") if each.kind == "proportion" else each
-            for each in task.metrics
+        metrics = tuple(
+            replace(metric, kind="mean") if metric.kind == "proportion" else metric
+            for metric in task.metrics
+        )
+        super().__init__(replace(task, metrics=metrics), scores, **settings)
+        self._each = [Estimator(task, repeat, **settings) for repeat in repeats]
+        self._repeats, self._votes = repeats, votes
+
+    def entry(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
+        """Computes a metric's figure: the mean over repeats, the interval of all answers."""
+        figures = [estimator.entry(metric, items) for estimator in self._each]
+        values = [figure["value"] for figure in figures]
+        valued = [figure for figure in figures if figure["value"] is not None]
+        repeats: JsonDict = {"k": len(figures), "values": values}
+        if len(valued) < len(figures) and (metric.official or not valued):
+            figure = figures[values.index(None)]
+            figure["repeats"] = repeats
+            return figure
+        figure = self._together(metric, items)
+        if figure["value"] is None:  # no item is decided whole: the interval of one repeat
+            figure = valued[0].copy()
+        decided, stability, spread = self._split(metric, items, [self._repeats])
+        by_votes = self._split(metric, items, self._votes)[2] if self._votes else spread
+        value = fmean(each["value"] for each in valued)
+        _widen(figure, value, spread.margin, metric.limits)
+        for name in BOUNDS:
+            bounds = [each[name] for each in figures]
+            figure[name] = None if None in bounds else fmean(bounds)
+        estimated = max(each.get("estimated", 0) for each in figures)
+        _set_counts(figure, decided, len(items), estimated)
+        figure["repeats"] = {**repeats, **self._spread_json(by_votes, stability)}
+        return figure
+
+    def _spread_json(self, spread: Repeats, stability: float) -> JsonDict:
+        """How answers to an item vary: between items, from run to run, and between votes."""
+        numbers = {"sd_items": spread.sd_items, "sd_run": spread.sd_run, "stability": stability}
+        numbers |= {"sd_judge": spread.sd_judge} if self._votes else {}
+        return {name: None if math.isnan(number) else number for name, number in numbers.items()}
+
+    def _together(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
+        """The figure of all answers; each is right or wrong, those to one item being a cluster."""
+        figure = super().entry(self._reported[metric.name], items)
+        if figure["value"] is None or metric.kind != "proportion":
+            return figure
+        cells = [
+            (item.cluster if self._task.cluster else item.id, scores[item.id].values[metric.name])
+            for item in items
+            for scores in self._repeats
+            if item.id in scores and metric.name in scores[item.id].values
         ]
-        super().__init__(replace(task, metrics=tuple(plain)), scores, **known)
-        self._each = [Estimator(task, each, **known) for each in repeats]
-        self._metrics, self._repeats, self._votes = (
-            {metric.name: metric for metric in plain},
-            repeats,
-            votes,
-        )
-
-    def entry(self, metric: MetricSpec, items: Sequence[Item]) -> dict[str, Any]:
-        """Computes a metric's entry: the mean over repeats, the interval around the items' means widened by the runs."""
-        from medical_tasks.scoring.means import proportion_interval
-
-        each = [one.entry(metric, items) for one in self._each]
-        values = [one["value"] for one in each]
-        known = [one for one in each if one["value"] is not None]
-        told: dict[str, Any] = {"k": len(each), "values": values}
-        if len(known) < len(each) and (metric.official or not known):
-            return {**each[values.index(None)], "repeats": told}
-        whole = super().entry(self._metrics[metric.name], items)
-        if whole["value"] is None:  # no item is decided whole: the interval of one repeat
-            whole = known[0]
-        elif (
-            metric.kind == "proportion"
-        ):  # each answer is right or wrong, those to one item being a cluster
-            scored = [
-                (item, one[item.id].values)
-                for item in items
-                for one in self._repeats
-                if item.id in one
-            ]
-            cells = [
-                (each.cluster if self._task.cluster else each.id, values.get(metric.name))
-                for each, values in scored
-            ]
-            labels, right = zip(*(cell for cell in cells if cell[1] is not None), strict=True)
-            whole |= asdict(proportion_interval(right, clusters=labels)) | {"n": whole["n"]}
-        decided, stability, found = self._split(metric, items, [self._repeats])
-        split = self._split(metric, items, self._votes)[2] if self._votes else found
-        entry = {name: part for name, part in whole.items() if name not in ("scored", "estimated")}
-        entry["value"] = fmean(one["value"] for one in known)
-        for name, sign, end in (("ci_low", -1.0, max), ("ci_high", 1.0, min)):
-            if whole[name] is not None:
-                moved = entry["value"] + sign * math.hypot(
-                    whole[name] - whole["value"], found.margin
-                )
-                entry[name] = end(moved, metric.limits[sign > 0])
-        for name in ("bound_low", "bound_high"):
-            ends = [one[name] for one in each]
-            entry[name] = None if None in ends else fmean(ends)
-        entry |= {"scored": decided} if decided < len(items) else {}
-        entry |= (
-            {"estimated": most} if (most := max(one.get("estimated", 0) for one in each)) else {}
-        )
-        told |= {"sd_items": split.sd_items, "sd_run": split.sd_run, "stability": stability}
-        told |= {"sd_judge": split.sd_judge} if self._votes else {}
-        return {
-            **entry,
-            "repeats": {name: None if part != part else part for name, part in told.items()},
-        }
+        labels, right = zip(*cells, strict=True)
+        interval = asdict(proportion_interval(right, clusters=labels))
+        for name in ("value", "ci_low", "ci_high"):
+            figure[name] = interval[name]
+        return figure
 
     def _split(
         self, metric: MetricSpec, items: Sequence[Item], votes: Sequence[Sequence[Scores]]
-    ) -> tuple[int, float, Any]:
-        """How many items all repeats decide, the share of those with one value in all, and the parts of the variance."""
-        import numpy as np
+    ) -> tuple[int, float, Repeats]:
+        """How steady the answers to an item are.
 
-        from medical_tasks.scoring.bootstrap import Repeats, linear, repeats
+        Returns how many items all repeats decide, the share of those with one value in all, and the
+        parts of the variance.
+        """
 
-        def cell(name: str, score: ItemScore | None) -> tuple[float, float]:
-            metric = self._metrics[name]
+        def cell(metric: MetricSpec, score: ItemScore | None) -> tuple[float, float]:
             if score is None:
                 return sums(metric, unanswered_value(metric), None)
-            return sums(metric, score.values.get(name), score.weights.get(name))
+            return sums(metric, score.values.get(metric.name), score.weights.get(metric.name))
 
-        columns: list[
-            Any
-        ] = []  # numerators and denominators in turns, of shape (items, repeats, votes)
-        shares = components(self._metrics[metric.name], self._metrics).shares
+        shares = components(self._reported[metric.name], self._reported).shares
+        # Numerators and denominators in turns, of shape (items, repeats, votes).
+        columns = []
         for name in shares:
+            component = self._reported[name]
             cells = [
-                [[cell(name, each.get(item.id)) for each in one] for one in votes] for item in items
+                [[cell(component, scores.get(item.id)) for scores in vote] for vote in votes]
+                for item in items
             ]
             columns += [*np.moveaxis(np.array(cells), -1, 0).swapaxes(2, 3)]
         decided = np.all([np.isfinite(column).all(axis=(1, 2)) for column in columns], axis=0)
         counted = decided & np.any([column.any(axis=(1, 2)) for column in columns[1::2]], axis=0)
         above, below, *_ = columns = [column[counted] for column in columns]
-        clusters = (
-            [item.cluster for item, one in zip(items, counted, strict=True) if one]
-            if self._task.cluster
-            else None
-        )
+        clusters = None
+        if self._task.cluster:
+            clusters = [item.cluster for item, kept in zip(items, counted, strict=True) if kept]
         added = linear([*shares.values()], columns, np.ones(above.shape, dtype=np.bool_))
-        found = repeats(added, clusters=clusters) if np.isfinite(added).all() else Repeats()
+        spread = spread_of(added, clusters=clusters) if np.isfinite(added).all() else Repeats()
         own = np.where(below, above / np.where(below, below, 1.0), np.inf)
         alike = np.isclose(own, own[:, :1, :1], rtol=0.0, atol=_ALIKE).all(axis=(1, 2))
         stability = float(alike.mean()) if counted.any() and metric.kind != "average" else math.nan
-        return int(decided.sum()), stability, found
+        return int(decided.sum()), stability, spread

@@ -1,8 +1,8 @@
-"""Reading answers people already have: JSON Lines or a JSON list, maybe zipped as `submission.json`, or a table of a spreadsheet.
+"""Reading answers people already have: JSON Lines, a JSON list, a submission, or a table.
 
-Fields have our names, DocLens's, those of submissions to ArchEHR-QA's shared tasks (2025 and 2026), or those that the benchmark's
-authors write (`Benchmark.published_answers`). Columns have these, those of the dataset's own files, or `question` where it names
-the item.
+Fields have our names, DocLens's, those of submissions to ArchEHR-QA's shared tasks (2025 and 2026),
+or those that the benchmark's authors write (`Benchmark.published_answers`). Columns have these,
+those of the dataset's own files, or `question` where it names the item.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
@@ -27,7 +27,8 @@ from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.io.cell_forms import TableChoice, reading_tables, table_choice
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
-from medical_tasks.io.sheets import (
+from medical_tasks.io.store import Texts
+from medical_tasks.io.tables import (
     cell_text,
     folded,
     has_columns,
@@ -35,15 +36,21 @@ from medical_tasks.io.sheets import (
     is_workbook,
     read_content,
     read_json,
-    read_sheet,
+    read_table,
     settled_rows,
 )
-from medical_tasks.io.store import Texts
 from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
-from medical_tasks.runs.runner import AnsweredTask, RunOptions, load_task_prompts, run_model
+from medical_tasks.runs.results import Json, Row
+from medical_tasks.runs.runner import (
+    AnsweredTask,
+    RoleModel,
+    RunOptions,
+    load_task_prompts,
+    run_model,
+)
 from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
 SUBMISSION: Final = "submission.json"
@@ -79,26 +86,40 @@ _PACKED: Final = (
     zipfile.ZIP_STORED,
     zipfile.ZIP_DEFLATED,
 )  # others can need gigabytes to unpack a few bytes
+_DAMAGED: Final = (
+    zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError,
+)  # fmt: skip
+"""What reading a damaged zip file raises."""
 _NAMES: Final = (("id", "example_id"), ("response", "output"))
 """Ours and the authors' name of each field."""
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _PREDICTION: Final = "prediction"
+_RESPONSES: Final = "responses/"
+_BASELINE: Final = "baseline/"
 _SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
 """Their names in a submission. Never mixed with others: "answer" may be the gold beside a response or a prediction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer of a file."""
+    """One answer of a file.
+
+    Attributes:
+        text: the model's raw text; None where the file says that there is none.
+        place: where it stands (`line 3`, `record 3`).
+    """
 
     id: str
-    text: str | None  # the model's raw text; None where the file says that there is none
-    place: str  # where it stands (`line 3`, `record 3`)
+    text: str | None
+    place: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class GivenAnswers:
-    """Answers given in Python: a dict of item id to text, records, or a DataFrame (a `table`), as JSON Lines."""
+    """Answers given in Python.
+
+    A dict of item id to text, records, or a DataFrame (a `table`), as JSON Lines.
+    """
 
     content: bytes
     table: bool
@@ -130,6 +151,12 @@ class GivenAnswers:
         return "the answers given"
 
 
+Source: TypeAlias = Path | GivenAnswers
+"""A file of answers, or answers that were given in Python."""
+Record: TypeAlias = tuple[str, Any]
+"""Where a record, line or row stands in its file, and what it holds."""
+
+
 def _plain(value: Any) -> Any:
     """A number of numpy; anything else is no answer, and must not be scored as a text."""
     if hasattr(value, "item"):
@@ -139,7 +166,7 @@ def _plain(value: Any) -> Any:
     )
 
 
-def read_file(path: Path | GivenAnswers, *, option: str = "--responses") -> bytes:
+def read_file(path: Source, *, option: str = "--responses") -> bytes:
     """Reads a responses file; `option` is the one that named it, for messages."""
     if isinstance(path, GivenAnswers):
         return path.content
@@ -148,7 +175,7 @@ def read_file(path: Path | GivenAnswers, *, option: str = "--responses") -> byte
 
 
 def read_responses(
-    path: Path | GivenAnswers,
+    path: Source,
     known_ids: Collection[str],
     *,
     content: bytes | None = None,
@@ -158,79 +185,107 @@ def read_responses(
 ) -> Mapping[str, str]:
     """Reads the model's text by item id; null, or an empty cell, is no answer.
 
-    `check` says what is wrong with a submission; `task` and `items` tell which columns of a table may name the items.
+    Args:
+        path: the file, or the answers.
+        known_ids: the ids of the task's items.
+        content: of the file, where it was read before.
+        check: says what is wrong with a submission to a shared task.
+        task: with `items` tells which columns of a table may name the items.
+        items: the task's items.
+
+    Raises:
+        UsageError: a record, row or id is wrong; it is named with what was meant.
     """
-    known = set(known_ids)
-    values, table = _values(path, read_file(path) if content is None else content)
+    ids = set(known_ids)
+    records, table = _values(path, read_file(path) if content is None else content)
     if not table and check is not None:
-        values = list(values)
-        submitted = any(_submitted(value) and _PREDICTION in value for _, value in values)
-        if problems := check([value for _, value in values]) if submitted else ():
-            raise UsageError(
-                f"{path}: nothing is scored, since the submission has {len(problems)} problem{'s' * (len(problems) > 1)}"
-                + "".join(f"\n  {problem}" for problem in problems)
-                + "\nMend them and score it again."
-            )
-    found, strange = Texts(), []
-    published, answers = _answers(path, values, table, known, task, items)
+        records = list(records)
+        _check_submission(path, [value for _, value in records], check)
+    responses, strange = Texts(), []
+    published, answers = _answers(path, records, table, _Names(ids, items), task)
     for answer in _once(path, answers):
-        if answer.id not in known:
+        if answer.id not in ids:
             strange.append(answer)
         elif answer.text is not None:
-            found.put(answer.id, answer.text)
-    unknown = [f"{named(answer.id)} ({answer.place})" for answer in strange]
-    if strange and published and len(found):
+            responses.put(answer.id, answer.text)
+    if strange and not (published and len(responses)):
+        raise _no_items(path, strange, ids)
+    if strange:
         print(
-            f"note: {path}: {len(strange)} answers are left out, which are to no item of the task, or to one that asks otherwise: "
-            f"{listed(unknown, _SHOWN)}",
+            f"note: {path}: {len(strange)} answers are left out, which are to no item of the task, "
+            f"or to one that asks otherwise: {_listed(strange)}",
             file=sys.stderr,
         )
-    elif strange:
-        sample = ", ".join(repr(known_id) for known_id in sorted(known)[:3])
-        counted = "1 id is no item" if len(unknown) == 1 else f"{len(unknown)} ids are not items"
-        changed = any(_CHANGED_ID.fullmatch(answer.id) for answer in strange)
+    return responses
+
+
+def _check_submission(
+    path: Source,
+    records: Sequence[Any],
+    check: Callable[[Sequence[Any]], Sequence[str]],
+) -> None:
+    """Refuses a submission with anything that its shared task would refuse, all of it at once."""
+    submitted = any(_submitted(record) and _PREDICTION in record for record in records)
+    if problems := check(records) if submitted else ():
         raise UsageError(
-            f"{path}: {counted} of the task: {listed(unknown, _SHOWN)}. Its ids look like {sample}. Is it the right task "
-            "and --config?"
-            + " A spreadsheet has rounded ids, or made dates of them: format the column as Text and paste them again."
-            * changed
+            f"{path}: nothing is scored, since the submission has {len(problems)} "
+            f"problem{'s' * (len(problems) > 1)}"
+            + "".join(f"\n  {problem}" for problem in problems)
+            + "\nMend them and score it again."
         )
-    return found
+
+
+def _no_items(path: Source, strange: Sequence[Answer], ids: Collection[str]) -> UsageError:
+    """The error for answers to what is no item of the task."""
+    sample = ", ".join(map(repr, sorted(ids)[:3]))
+    count = f"{len(strange)} ids are not items" if len(strange) > 1 else "1 id is no item"
+    changed = any(_CHANGED_ID.fullmatch(answer.id) for answer in strange)
+    return UsageError(
+        f"{path}: {count} of the task: {_listed(strange)}. Its ids look like {sample}. Is it the "
+        "right task and --config?"
+        + " A spreadsheet has rounded ids, or made dates of them: format the column as Text and "
+        "paste them again." * changed
+    )
+
+
+def _listed(answers: Sequence[Answer]) -> str:
+    return listed([f"{named(answer.id)} ({answer.place})" for answer in answers], _SHOWN)
 
 
 def _answers(
-    path: Path | GivenAnswers,
-    values: Iterable[tuple[str, Any]],
+    path: Source,
+    values: Iterable[Record],
     table: bool,
-    known: Collection[str] = (),
+    names: _Names,
     task: TaskSpec | None = None,
-    items: Sequence[Item] = (),
 ) -> tuple[bool, Iterator[Answer]]:
-    """The answers of records or rows, and whether they are as the benchmark's authors write them, by the first one."""
+    """Whether records are as the benchmark's authors write them, by the first, and their answers."""
     rest = iter(values)
     begun = list(itertools.islice(rest, 1))
     values = itertools.chain(begun, rest)
     if task is not None and any(_taken_out(path, task, *each) for each in begun):
-        return True, _published_answers(path, values, task, _Names(known, items))
+        return True, _published_answers(path, values, task, names)
     if table:
-        return False, _table_answers(path, list(values), known, task, items)
+        return False, _table_answers(path, list(values), names, task)
     return False, (_answer(path, place, value) for place, value in values)
 
 
 def _published_answers(
-    path: Path | GivenAnswers, values: Iterable[tuple[str, Any]], task: TaskSpec, names: _Names
+    path: Source, values: Iterable[Record], task: TaskSpec, names: _Names
 ) -> Iterator[Answer]:
     for place, value in values:
         answers = _taken_out(path, task, place, value)
         if not answers:
             raise UsageError(
-                f"{path}, {place}: has other fields than the first record. Give all the same, or take this one out."
+                f"{path}, {place}: has other fields than the first record. Give all the same, or "
+                "take this one out."
             )
         for answer in answers:
             meant = names.by_id(answer.item) or names.by_question(answer.item)
             if len(meant) > 1:
                 raise UsageError(
-                    f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a field 'id'."
+                    f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a "
+                    "field 'id'."
                 )
             if answer.text is not None:
                 _check_text(f"{path}, {place}", answer.text)
@@ -240,10 +295,11 @@ def _published_answers(
             yield Answer(id=name, text=answer.text, place=place)
 
 
-def _taken_out(
-    path: Path | GivenAnswers, task: TaskSpec, place: str, value: Any
-) -> Sequence[PublishedAnswer]:
-    """What the benchmark takes out of a record of its authors' form; nothing of any other, or of one that names a response."""
+def _taken_out(path: Source, task: TaskSpec, place: str, value: Any) -> Sequence[PublishedAnswer]:
+    """What the benchmark takes out of a record of its authors' form.
+
+    Nothing of any other, or of one that names a response.
+    """
     if not isinstance(value, dict) or _NAMES[1][0] in value:
         return ()
     try:
@@ -265,12 +321,12 @@ def _check_text(where: str, text: Any) -> None:
 class _Names:
     """What can name the items: their ids, also as a spreadsheet writes them, and questions."""
 
-    def __init__(self, known: Collection[str], items: Sequence[Item]) -> None:
-        self._known = known
+    def __init__(self, ids: Collection[str], items: Sequence[Item]) -> None:
+        self._ids = ids
         self._numbers: dict[Decimal, list[str]] = {}
         self._asked: dict[str, list[str]] = {}
         self._fields = {item.id: item.fields for item in items}
-        for identifier in known:
+        for identifier in ids:
             if (number := _number(identifier)) is not None:
                 self._numbers.setdefault(number, []).append(identifier)
         for item in items:
@@ -284,8 +340,11 @@ class _Names:
         )
 
     def by_id(self, text: str) -> list[str]:
-        """The items whose id it can be: also one that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007)."""
-        if text in self._known:
+        """The items whose id it can be.
+
+        Also one that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007).
+        """
+        if text in self._ids:
             return [text]
         number = _number(text)
         return self._numbers.get(number, []) if number is not None else []
@@ -294,100 +353,105 @@ class _Names:
         """The items that ask it."""
         return self._asked.get(_same(text), [])
 
-    def fits(self, identifier: str, asked: Mapping[str, Any]) -> bool:
+    def meant(self, column: str, cell: object) -> list[str]:
+        """The items that a cell can name: by their questions in that column, else by their ids."""
+        text = str(cell).strip()
+        return self.by_question(text) if folded(column) == _QUESTION else self.by_id(text)
+
+    def fits(self, identifier: str, required: Json) -> bool:
         """Whether an item has these fields, as far as it is known."""
-        fields = self._fields.get(identifier, asked)
+        fields = self._fields.get(identifier, required)
         return all(
             value is None or _same(str(fields.get(name, value))) == _same(str(value))
-            for name, value in asked.items()
+            for name, value in required.items()
         )
 
 
 def _table_answers(
-    path: Path | GivenAnswers,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
-    known: Collection[str],
+    path: Source,
+    rows: Sequence[tuple[str, Json]],
+    names: _Names,
     task: TaskSpec | None,
-    items: Sequence[Item],
 ) -> Iterator[Answer]:
-    """The answers of a table: which column is the text, which names the item, and what a spreadsheet may have done to both."""
+    """The answers of a table.
+
+    Which column is the text, which names the item, and what a spreadsheet may have done to both.
+    """
     source = task.benchmark.source(task.dataset) if task is not None else None
     text = _text_column(path, list(rows[0][1]), source)
     answered = [(place, row) for place, row in rows if row.get(text) is not None]
     for (place, row), identifier in zip(
-        answered, _named_items(path, answered, known, source, items), strict=True
+        answered, _named_items(path, answered, names, source), strict=True
     ):
         where, response = f"{path}, {place}, column {text!r}", row[text]
         _check_text(where, response)
         yield Answer(id=identifier, text=response, place=place)
 
 
-def _text_column(
-    path: Path | GivenAnswers, columns: Sequence[str], source: DatasetSource | None
-) -> str:
-    found = [name for name in columns if folded(name) in _TEXTS] or [
+def _text_column(path: Source, columns: Sequence[str], source: DatasetSource | None) -> str:
+    candidates = [name for name in columns if folded(name) in _TEXTS] or [
         name for name in columns if folded(name) == _GOLD
     ]
-    if len(found) != 1:
-        several = f"{' and '.join(map(repr, found))} could each be the model's answers; leave out all but one"
+    if len(candidates) != 1:
+        several = f"{' and '.join(map(repr, candidates))} could each be the model's answers; leave out all but one"
         none = f"no column with the model's answers: name it 'response'. There are {', '.join(map(named, columns))}"
-        raise UsageError(f"{path}: {several if found else none}. {_TABLE}")
+        raise UsageError(f"{path}: {several if candidates else none}. {_TABLE}")
     theirs = (
         {column.name for column in source.columns} - {source.key, _QUESTION} if source else set()
     )
     if (
-        folded(found[0]) == _GOLD
+        folded(candidates[0]) == _GOLD
         and _GOLD in theirs
         and any(folded(name) in theirs - {_GOLD} for name in columns)
     ):
         raise UsageError(
-            f"{path}: beside other columns of the dataset, {found[0]!r} looks like its own answers. Name the model's 'response'."
+            f"{path}: beside other columns of the dataset, {candidates[0]!r} looks like its own "
+            "answers. Name the model's 'response'."
         )
-    return found[0]
+    return candidates[0]
 
 
 def _named_items(
-    path: Path | GivenAnswers,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
-    known: Collection[str],
+    path: Source,
+    rows: Sequence[tuple[str, Json]],
+    names: _Names,
     source: DatasetSource | None,
-    items: Sequence[Item],
 ) -> Iterator[str]:
-    """The id each row is about, by the columns that name items, which must agree; one with other names is passed over."""
-    names = {"id", "example_id"} | ({source.key, *source.id_names} if source else set())
-    known_names = _Names(known, items)
-    by_question = known_names.distinct_questions
+    """The id each row is about, by the columns that name items, which must agree.
 
-    def meant(name: str, cell: Any) -> list[str]:
-        text = str(cell).strip()
-        asked = folded(name) == _QUESTION
-        return known_names.by_question(text) if asked else known_names.by_id(text)
-
-    naming = [
-        name
-        for name in (rows[0][1] if rows else ())
-        if folded(name) in names | ({_QUESTION} if by_question else set())
-    ]
-    if rows and not naming:
-        raise UsageError(
-            f"{path}: no column 'id'{' or ' + repr(_QUESTION) if by_question else ''} names the items. {_TABLE}"
-        )
+    One with other names is passed over.
+    """
+    naming = {"id", "example_id"} | ({source.key, *source.id_names} if source else set())
+    if names.distinct_questions:
+        naming.add(_QUESTION)
+    columns = [name for name in (rows[0][1] if rows else ()) if folded(name) in naming]
+    if rows and not columns:
+        or_question = f" or {_QUESTION!r}" if _QUESTION in naming else ""
+        raise UsageError(f"{path}: no column 'id'{or_question} names the items. {_TABLE}")
+    # Those that name one item in every row; the first one where none does.
     whole = [
-        name for name in naming if all(len(meant(name, row[name])) == 1 for _, row in rows)
-    ] or naming[:1]
+        name for name in columns if all(len(names.meant(name, row[name])) == 1 for _, row in rows)
+    ]
     for place, row in rows:
-        where, cell = f"{path}, {place}, column {whole[0]!r}", row[whole[0]]
-        found = [meant(name, row[name]) for name in whole]
-        if cell is None or len(found[0]) > 1:
-            several = f"{cell} could be {' or '.join(sorted(found[0]))}; the spreadsheet has made a number of the id"
-            raise UsageError(
-                f"{where}: {several if found[0] else 'empty beside an answer'}. Say which item it answers."
-            )
-        if any(other != found[0] for other in found):
-            raise UsageError(
-                f"{where}: {' and '.join(map(repr, whole))} name different items. Leave out all but one."
-            )
-        yield found[0][0] if found[0] else str(cell).strip()
+        yield _named_item(f"{path}, {place}", row, whole or columns[:1], names)
+
+
+def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> str:
+    """The id a row is about; every column must name the same item."""
+    first, *others = columns
+    cell, ids = row[first], items.meant(first, row[first])
+    where = f"{where}, column {first!r}"
+    if cell is None:
+        raise UsageError(f"{where}: empty beside an answer. Say which item it answers.")
+    if len(ids) > 1:
+        raise UsageError(
+            f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
+            "number of the id. Say which item it answers."
+        )
+    if any(items.meant(name, row[name]) != ids for name in others):
+        names = " and ".join(map(repr, columns))
+        raise UsageError(f"{where}: {names} name different items. Leave out all but one.")
+    return ids[0] if ids else str(cell).strip()
 
 
 def _number(text: str) -> Decimal | None:
@@ -406,11 +470,14 @@ def _same(text: str) -> str:
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
     """Reads the answers of a file, of whatever items; one or more."""
     values, table = _values(path, content)
-    return list(_once(path, _answers(path, values, table)[1]))
+    return list(_once(path, _answers(path, values, table, _Names((), ()))[1]))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
-    """Takes the one `submission.json` and its folder ("" for none) out of a zip file; other content comes back as it is."""
+    """Takes the one `submission.json` and its folder ("" for none) out of a zip file.
+
+    Other content comes back as it is.
+    """
     if not content.startswith(_ZIP):
         return "", content
     again = f"Zip {SUBMISSION} again; either may have at most {LARGEST:,} bytes."
@@ -418,44 +485,36 @@ def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
         raise UsageError(f"{path}: has {len(content):,} bytes. {again}")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            places = (
-                (each, PurePosixPath(each.filename))
-                for each in archive.infolist()
-                if not each.is_dir()
-            )
-            # Beside what is meant macOS packs files of its own.
-            files = [
-                each
-                for each, at in places
-                if at.parts[:1] != ("__MACOSX",) and not at.name.startswith(".")
-            ]
-            if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
-                held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
-                raise UsageError(f"{path}: holds {held}, and must hold {SUBMISSION} alone. {again}")
-            (member,) = files
-            if member.flag_bits & _ENCRYPTED or member.compress_type not in _PACKED:
-                raise UsageError(
-                    f"{path}: {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}"
-                )
+            member = _submission_in(archive, f"{path}:", again)
             with archive.open(member) as stream:
-                found = stream.read(LARGEST + 1)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        RuntimeError,
-        EOFError,
-        OSError,
-        ValueError,
-    ) as error:
+                unpacked = stream.read(LARGEST + 1)
+    except _DAMAGED as error:
         raise UsageError(f"{path}: a damaged zip file ({type(error).__name__}). {again}") from None
-    if len(found) > LARGEST:
+    if len(unpacked) > LARGEST:
         raise UsageError(f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}")
     folder = str(PurePosixPath(member.filename).parent)
-    return "" if folder == "." else folder, found
+    return "" if folder == "." else folder, unpacked
 
 
-def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[str, Any]], bool]:
+def _submission_in(archive: zipfile.ZipFile, where: str, again: str) -> zipfile.ZipInfo:
+    """The one file in a zip file that is no folder, nor packed beside what is meant by macOS."""
+    files = []
+    for member in archive.infolist():
+        path = PurePosixPath(member.filename)
+        hidden = path.parts[:1] == ("__MACOSX",) or path.name.startswith(".")
+        if not member.is_dir() and not hidden:
+            files.append(member)
+    if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
+        held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
+        raise UsageError(f"{where} holds {held}, and must hold {SUBMISSION} alone. {again}")
+    if files[0].flag_bits & _ENCRYPTED or files[0].compress_type not in _PACKED:
+        raise UsageError(
+            f"{where} {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}"
+        )
+    return files[0]
+
+
+def _values(path: Source, content: bytes) -> tuple[Iterable[Record], bool]:
     """The places of a file's records and what stands there, and whether it is a table."""
     if isinstance(path, GivenAnswers):
         lines = json_lines(Path(str(path)), content, form=_FORM)
@@ -470,19 +529,20 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[s
     ):
         _, content = unzipped(path, content)
     elif not is_json(path, content):
-        return read_sheet(path, content, form=_TABLE, knows=_KNOWS_ANSWERS).rows, True
+        table = read_table(path, content=content, form=_TABLE, knows=_KNOWS_ANSWERS)
+        return [(row.at, row.cells) for row in table.rows], True
     return read_json(path, content, form=_FORM), False
 
 
-def _once(path: Path | GivenAnswers, answers: Iterable[Answer]) -> Iterator[Answer]:
+def _once(path: Source, answers: Iterable[Answer]) -> Iterator[Answer]:
     """The answers, of which no two are to the same item."""
     places: dict[str, str] = {}
     for answer in answers:
         if answer.id in places:
             kind, number = places[answer.id].split()
             raise UsageError(
-                f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer id {named(answer.id)}; one answer an item "
-                "is scored. Remove one of them."
+                f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer id "
+                f"{named(answer.id)}; one answer an item is scored. Remove one of them."
             )
         places[answer.id] = answer.place
         yield answer
@@ -496,52 +556,55 @@ def _submitted(value: Any) -> bool:
     )
 
 
-def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
-    in_list = place.startswith("record")
+def _answer(path: Source, place: str, value: Any) -> Answer:
+    """The answer of a record, or of a line."""
+    where, in_list = f"{path}, {place}", place.startswith("record")
     form = f"A record is like {_LIST_FORM}" if in_list else f"A {place.split()[0]} is like {_FORM}"
     if not isinstance(value, dict):
-        raise UsageError(f"{path}, {place}: an object is needed, got {shown(value)}. {form}")
+        raise UsageError(f"{where}: an object is needed, got {shown(value)}. {form}")
     for ours, theirs in _NAMES:
         if in_list and ours in value and theirs in value:
             raise UsageError(
-                f"{path}, {place}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the other out."
+                f"{where}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the "
+                "other out."
             )
-    submitted = _submitted(value)
-    names = [
-        next((name for name in each if name in value), None)
-        for each in (_SUBMITTED if submitted else _NAMES)
-    ]
-    if names[0] is None or names[1] is None:
-        wanted = (
-            "'case_id' and 'answer' or 'prediction'"
-            if submitted
-            else " and ".join(repr(each[in_list]) for each in _NAMES)
-        )
-        got = ", ".join(map(named, sorted(value)))
-        raise UsageError(f"{path}, {place}: needs the keys {wanted}, got keys [{got}]. {form}")
-    identifier, response = value[names[0]], value[names[1]]
-    if isinstance(identifier, bool) or not isinstance(identifier, str | int):
-        got = (
-            repr(identifier) if isinstance(identifier, bool | float) else type(identifier).__name__
-        )
-        raise UsageError(
-            f"{path}, {place}: {names[0]!r} must be text or a whole number, got {got}."
-        )
-    if names[1] == _PREDICTION and isinstance(response, list):
+    id_name, text_name = _field_names(value, where, form, in_list=in_list)
+    identifier, response = _identifier(where, id_name, value[id_name]), value[text_name]
+    if text_name == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
     if response is not None:
-        _check_text(f"{path}, {place}, {names[1]!r}", response)
-    return Answer(id=str(identifier), text=response, place=place)
+        _check_text(f"{where}, {text_name!r}", response)
+    return Answer(id=identifier, text=response, place=place)
 
 
-_RESPONSES = "responses/"
-_BASELINE = "baseline/"
+def _field_names(value: Json, where: str, form: str, *, in_list: bool) -> tuple[str, str]:
+    """The names of the fields with an answer's id and text; a submission has names of its own."""
+    submitted = _submitted(value)
+    id_name, text_name = (
+        next((name for name in names if name in value), "")
+        for names in (_SUBMITTED if submitted else _NAMES)
+    )
+    if id_name and text_name:
+        return id_name, text_name
+    wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
+    if submitted:
+        wanted = "'case_id' and 'answer' or 'prediction'"
+    keys = ", ".join(map(named, sorted(value)))
+    raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
+
+
+def _identifier(where: str, name: str, value: object) -> str:
+    """The id of an answer: text, or a whole number."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        kind = repr(value) if isinstance(value, bool | float) else type(value).__name__
+        raise UsageError(f"{where}: {name!r} must be text or a whole number, got {kind}.")
+    return str(value)
 
 
 class _Replay(Model):
     """Stands for the run's model and answers nothing."""
 
-    def __init__(self, recorded: Mapping[str, Any]) -> None:
+    def __init__(self, recorded: Json) -> None:
         self.name = str(recorded["name"])
         self.identity: Mapping[str, str] = {
             key: value for key, value in recorded.items() if key != "name"
@@ -564,13 +627,13 @@ class _Replay(Model):
 def check_recipe(folder: Path, recipe: Any) -> None:
     """Refuses a recipe that lacks what a run is found again by, or has it in another form."""
     parts = mapping(recipe)
-    asked = not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE))
+    by_model = not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE))
     wanted = {
         "data": {"config"},
         "model": {"name"},
-        **({"generation": {"max_new_tokens"}} if asked else {}),
+        **({"generation": {"max_new_tokens"}} if by_model else {}),
     }
-    wanted |= {"prompts": {"set", "sha256"}} if asked or parts.get("prompts") is not None else {}
+    wanted |= {"prompts": {"set", "sha256"}} if by_model or parts.get("prompts") is not None else {}
     objects = [parts.get(name, {}) for name in ("task_args", "truncation")]
     objects.append(mapping(objects[-1]).get("words_left_out", {}))
     names = [
@@ -584,34 +647,37 @@ def check_recipe(folder: Path, recipe: Any) -> None:
     for kind, held in ((Mapping, objects), (str, names), (int, numbers)):
         sound = sound and all(isinstance(each, kind) for each in held)
     if not sound or not all(
-        names <= mapping(parts.get(part)).keys() for part, names in wanted.items()
+        names <= mapping(parts.get(name2)).keys() for name2, names in wanted.items()
     ):
         raise UsageError(
-            f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give that run's command again "
-            "to write it anew."
+            f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give "
+            "that run's command again to write it anew."
         )
 
 
-def check_same_data(task: TaskSpec, data: TaskData, recipe: Mapping[str, Any]) -> None:
+def check_same_data(task: TaskSpec, data: TaskData, recipe: Json) -> None:
     """Refuses data that is not what the run was on."""
     ran, here = recipe["data"].get("rows_sha256"), data.revision["rows_sha256"]
     if ran != here:
         raise UsageError(
-            f"{data.folder}: {task.name} ran on other rows (rows_sha256 {str(ran)[:12]}, here {here[:12]}). Give --data the folder "
-            "the run was made with, or run again on this one."
+            f"{data.folder}: {task.name} ran on other rows (rows_sha256 {str(ran)[:12]}, here "
+            f"{here[:12]}). Give --data the folder the run was made with, or run again on this one."
         )
 
 
 def run_responses(
     task: TaskSpec,
     data: TaskData,
-    recipe: Mapping[str, Any],
+    recipe: Json,
     folder: Path,
     *,
     responses: Path | None = None,
     upstream: Path | None = None,
 ) -> Mapping[str, str]:
-    """Finds the answers a run scored by item id; `responses`: the file of a run of `medical-tasks score`."""
+    """Finds the answers a run scored, by item id.
+
+    `responses` is the file of a run of `medical-tasks score`.
+    """
     check_recipe(folder, recipe)
     check_same_data(task, data, recipe)
     name = str(recipe["model"]["name"])
@@ -619,24 +685,40 @@ def run_responses(
         return _from_file(name, task, data, recipe, responses)
     if responses is not None:
         raise UsageError(
-            f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. Leave it out."
+            f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. "
+            "Leave it out."
         )
     return replayed(task, data, recipe, folder, upstream=upstream).responses
+
+
+def run_answers(
+    task: TaskSpec, data: TaskData, recipe: Json, folder: Path, *, upstream: Path | None = None
+) -> AnsweredTask:
+    """Finds the whole answers that a run scored, with what was asked, and those of its repeats."""
+    check_recipe(folder, recipe)
+    check_same_data(task, data, recipe)
+    name = str(recipe["model"]["name"])
+    if name.startswith(_RESPONSES):
+        _from_file(name, task, data, recipe, None)
+    return replayed(task, data, recipe, folder, upstream=upstream)
 
 
 def replayed(
     task: TaskSpec,
     data: TaskData,
-    recipe: Mapping[str, Any],
+    recipe: Json,
     folder: Path,
     *,
     upstream: Path | None = None,
     prices: Mapping[str, str] | None = None,
 ) -> AnsweredTask:
-    """Answers items as the run of a recipe did: from its folder's store, or by its baseline; no model is opened."""
+    """Answers items as the run of a recipe did: from its folder's store, or by its baseline.
+
+    No model is opened.
+    """
     name = str(recipe["model"]["name"])
     if name.startswith(_BASELINE):
-        made = run_baseline(
+        answered = run_baseline(
             name.removeprefix(_BASELINE),
             task,
             data,
@@ -645,8 +727,8 @@ def replayed(
             prompts=recipe.get("baseline", {}).get("prompts", "own"),
             upstream=upstream,
         )
-        _check_same(folder, "baseline", recipe.get("baseline"), made.recipe.get("baseline"))
-        return made
+        _check_same(folder, "baseline", recipe.get("baseline"), answered.recipe.get("baseline"))
+        return answered
     run = existing_run_folder(folder)
     if not run.answers.is_file():
         raise MissingError(
@@ -660,9 +742,9 @@ def replayed(
     )
     if prompts.sha256 != ran["sha256"]:
         raise UsageError(
-            f"{folder}: the run asked with other prompts ({ran['set']}, sha256 {ran['sha256'][:12]}, now {prompts.sha256[:12]}), "
-            "so its answers cannot be found. Use the version that made it "
-            f"({recipe['suite']}), or run again."
+            f"{folder}: the run asked with other prompts ({ran['set']}, sha256 "
+            f"{ran['sha256'][:12]}, now {prompts.sha256[:12]}), so its answers cannot be found. "
+            f"Use the version that made it ({recipe['suite']}), or run again."
         )
     _check_same(folder, "prompts", ran.get("settings"), dict(prompts.settings))
     options = RunOptions(
@@ -673,33 +755,40 @@ def replayed(
         model_args=prices or {},
         task_args=recipe.get("task_args", {}),
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
+        roles={
+            role: RoleModel(model=_Replay(recorded))
+            for role, recorded in recipe.get("roles", {}).items()
+        },
     )
     return (run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options) or [])[0]
 
 
 def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:
-    """Refuses settings that decide the answers, or the questions, where they are no longer what the recipe says."""
+    """Refuses deciding settings that are no longer what the recipe says."""
     if (ran or {}) != (json.loads(json.dumps(here)) or {}):
         raise UsageError(
-            f"{folder}: the run's answers cannot be found again: its {part} had the settings {ran!r}, here they are {here!r}. "
-            "Bring back what has changed (a checkpoint, documents), or run again."
+            f"{folder}: the run's answers cannot be found again: its {part} had the settings "
+            f"{ran!r}, here they are {here!r}. Bring back what has changed (a checkpoint, "
+            "documents), or run again."
         )
 
 
 def _from_file(
-    name: str, task: TaskSpec, data: TaskData, recipe: Mapping[str, Any], responses: Path | None
+    name: str, task: TaskSpec, data: TaskData, recipe: Json, responses: Path | None
 ) -> Mapping[str, str]:
     if responses is None:
         raise MissingError(
-            f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with --responses FILE."
+            f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with "
+            "--responses FILE."
         )
     ids = [item.id for item in data.answerable]
-    said = recipe["model"].get("tables")
-    with reading_tables(TableChoice(**said) if said else table_choice()):
-        found = read_responses(responses, ids, task=task, items=data.answerable)
+    tables = recipe["model"].get("tables")
+    with reading_tables(TableChoice(**tables) if tables else table_choice()):
+        answers = read_responses(responses, ids, task=task, items=data.answerable)
     digest = hashlib.sha256(read_bytes(responses)).hexdigest()
     if digest != recipe["model"].get("sha256"):
         raise UsageError(
-            f"{responses}: not the file that was scored (its sha256 differs). Give that one, or score this one."
+            f"{responses}: not the file that was scored (its sha256 differs). Give that one, or "
+            "score this one."
         )
-    return found
+    return answers

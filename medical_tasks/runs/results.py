@@ -1,6 +1,13 @@
-"""Results of a run: what is computed from scored items, and the files, each renamed into its place when it is whole.
+"""The files of a run: the form of `results.json`, and how its three files are written and read.
 
-A value is over the answered items, with an estimate for missing verdicts; what nobody can compute is `null`, never 0.
+`results.json` has an entry a task (`TaskEntry`), which holds a `Figure` a metric, of all items and
+of each group. `items.parquet` has a row an item (`Row`), `verdicts.jsonl` a line a verdict. What
+computes them: `medical_tasks.runs.summary`. What nobody can compute is `null`, never 0.
+
+Example:
+    >>> results = read_results(Path("runs/demo"))
+    >>> results["tasks"]["medcalc"]["metrics"]["accuracy"]["value"]
+    0.575
 """
 
 from __future__ import annotations
@@ -10,121 +17,170 @@ import io
 import json
 import math
 import os
-from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal, Required, TypeAlias, TypedDict
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import flush_to_disk
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_text
-from medical_tasks.runs.estimation import Estimator, Limits, unanswered_value
-from medical_tasks.runs.numbers import group_too_few
-from medical_tasks.spec import UNANSWERED, Item, ItemScore, TaskSpec
+from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
-RESULTS_FILE = "results.json"
-ITEMS_FILE = "items.parquet"
-VERDICTS_FILE = "verdicts.jsonl"
-SCHEMA_VERSION = 1
-_ENDS = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
-"""The numbers of a metric's entry that lie on its own scale."""
-_TEXT_COLUMNS = frozenset(
-    {
-        "task",
-        "id",
-        "cluster",
-        "parsed",
-        "why",
-        "unscored",
-        "unclear",
-        "sources",
-        "response_sha256",
-    }
+RESULTS_FILE: Final = "results.json"
+ITEMS_FILE: Final = "items.parquet"
+VERDICTS_FILE: Final = "verdicts.jsonl"
+SCHEMA_VERSION: Final = 1
+
+NO_ANSWER: Final = "no item was answered"
+NOTHING: Final = "nothing to count on any item"
+NO_COMPONENT: Final = "a metric it is made of has no value"
+"""Reasons why there is no value, which speak for themselves."""
+
+EndName = Literal["value", "ci_low", "ci_high", "bound_low", "bound_high"]
+BoundName = Literal["bound_low", "bound_high"]
+ENDS: Final[tuple[EndName, ...]] = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+"""The numbers of a figure that lie on its metric's own scale."""
+BOUNDS: Final[tuple[BoundName, ...]] = ("bound_low", "bound_high")
+
+_TEXT_COLUMNS: Final = frozenset(
+    "task id cluster parsed why unscored unclear sources response_sha256".split()
 )
+_MOST_WORDS: Final = 64
+"""A text of more words is never taken for several groups."""
+
+Json: TypeAlias = Mapping[str, Any]
+"""JSON values by name, such as a recipe or the settings of a model."""
+JsonDict: TypeAlias = dict[str, Any]
+"""The same in the making."""
+Row: TypeAlias = Mapping[str, Any]
+"""A row of `items.parquet`: ids, groups and texts, and a number or None for each metric."""
 
 
-def summarise(
-    task: TaskSpec,
-    items: Sequence[Item],
-    scores: Mapping[str, ItemScore],
-    unanswered: Mapping[str, str],
-    *,
-    recipe: Mapping[str, Any],
-    unanswered_limits: Limits | None = None,
-    estimator: Estimator | None = None,
-) -> dict[str, Any]:
-    """Computes a task's entry of `results.json`. `unanswered`: reasons by id; `unanswered_limits`: where not the metric's own."""
-    unscored = Counter(UNANSWERED + reason for reason in unanswered.values())
-    unscored.update(score.unscored for score in scores.values() if score.unscored is not None)
-    unclear = Counter(score.unclear for score in scores.values() if score.unclear)
-    n_scored = sum(score.unscored is None for score in scores.values())
-    estimator = estimator or Estimator(
-        task, scores, items=len(items), unanswered_limits=unanswered_limits
-    )
+Number: TypeAlias = float | Any
+"""A number, or None where nobody can compute it. Who calculates with one looks at `value` first."""
 
-    def metrics_of(some: Sequence[Item]) -> dict[str, Any]:
-        return {
-            metric.name: estimator.entry(metric, some) for metric in task.metrics if not metric.part
-        }
 
-    whole = metrics_of(items)
-    if "subset" in recipe and "shard" not in recipe:
-        for metric in (each for each in task.metrics if each.name in whole):
-            whole[metric.name] = estimator.of_whole_set(
-                whole[metric.name], metric, items, recipe["subset"]
+class Figure(TypedDict, total=False):
+    """A metric's number of some items. Shares are from 0 to 1; None where nobody can compute it.
+
+    Attributes:
+        value: the number, with missing verdicts estimated.
+        ci_low: the lower end of its 95 % interval.
+        ci_high: the upper end.
+        bound_low: the value if all that is missing or unclear had been worst.
+        bound_high: the value if it had been best.
+        n: how many items went into it.
+        of: of a pooled ratio, the sum of the denominators.
+        std: of a proportion, the standard error that papers print.
+        scored: how many items are decided, where not all are.
+        estimated: how many of the `n` items are estimated.
+        unanswered: how many items without an answer count as 0, as in the authors' script.
+        reason: why there is no value.
+        unit: of the metric, where it is no share.
+        comparable: False where a judge by words decided it, or an average lacks metrics.
+        components: the metrics that an average is made of.
+        missing_components: those that are not reported.
+        too_few: whether a group has too few items to tell it from all.
+        sample: of a random sample, its own numbers; the others are of the set it was drawn from.
+        repeats: what several answers to each item say of each other.
+        calibration: of a corrected metric, what corrected it.
+    """
+
+    value: Required[Number]
+    ci_low: Required[Number]
+    ci_high: Required[Number]
+    bound_low: Number
+    bound_high: Number
+    n: Required[int]
+    of: float
+    std: float
+    scored: int
+    estimated: int
+    unanswered: int
+    reason: str
+    unit: str
+    comparable: bool
+    components: list[str]
+    missing_components: list[str]
+    too_few: bool
+    sample: Mapping[EndName, float | None]
+    repeats: Json
+    calibration: Json
+
+
+Figures: TypeAlias = dict[str, Figure]
+"""Figures by the names of their metrics."""
+Breakdown: TypeAlias = dict[str, dict[str, Figures]]
+"""Breakdown to group to figures."""
+
+
+class Coverage(TypedDict):
+    """How many items were asked, answered and scored on all metrics, and why others were not."""
+
+    asked: int
+    answered: int
+    scored: int
+    unscored: dict[str, int]
+    unclear: dict[str, int]
+
+
+class TaskEntry(TypedDict, total=False):
+    """A task's entry of `results.json`.
+
+    Attributes:
+        n_items: how many items the task has.
+        metrics: the figures of all items, the headline first.
+        coverage: how far scoring got.
+        breakdown: the figures of groups of items, or of parts of each item.
+        recipe: everything that decides the numbers.
+        notes: what a reader should know of answers, and of how many.
+        cut_at_length: how many answers were cut at the length limit.
+        shortened: how many questions were shortened to fit the model's context.
+        usage: what the answers took of the model.
+        roles: what the replies of the other models of a protocol took, by role.
+        judge: whom the judge was, how far it got, and its last check.
+        paper: whether the figures are comparable with the paper's, and why.
+    """
+
+    n_items: Required[int]
+    metrics: Required[Figures]
+    coverage: Required[Coverage]
+    breakdown: Required[Breakdown]
+    recipe: Required[JsonDict]
+    notes: dict[str, int]
+    cut_at_length: int
+    shortened: int
+    usage: Json
+    roles: Mapping[str, Json]
+    judge: Json
+    paper: Json
+
+
+class Results(TypedDict, total=False):
+    """The content of `results.json`; `items_sha256` is the hash of the items beside it."""
+
+    schema_version: int
+    tasks: Required[dict[str, TaskEntry]]
+    items_sha256: str
+
+
+def flat(figures: Mapping[str, Figure]) -> JsonDict:
+    """Flattens figures for `evaluate` modules, nan where there is no number; `reasons` says why.
+
+    Example:
+        >>> flat({"accuracy": figure})
+        {"accuracy": 0.5, "accuracy_ci_low": 0.1, ..., "reasons": {}}
+    """
+    numbers: JsonDict = {}
+    for name, figure in figures.items():
+        for end in ENDS:
+            value = figure[end]
+            numbers[name if end == "value" else f"{name}_{end}"] = (
+                math.nan if value is None else value
             )
-    breakdown: dict[str, dict[str, Any]] = {}
-    for metric in task.metrics:
-        if metric.part:
-            by, group = metric.part
-            told = breakdown.setdefault(by, {}).setdefault(group, {})
-            told[metric.whole] = estimator.entry(metric, items)
-    for by in task.groups:
-        members: dict[str, list[Item]] = {}
-        for item in items:
-            for group in _groups(item, by):
-                members.setdefault(group, []).append(item)
-        breakdown[by] = {group: metrics_of(members[group]) for group in sorted(members)}
-    for by, groups in breakdown.items():
-        for name, told in (each for group in groups.values() for each in group.items()):
-            if name in whole and group_too_few(told, whole[name], parts=by not in task.groups):
-                told["too_few"] = True
-    notes = Counter(note.partition(":")[0] for score in scores.values() for note in score.notes)
-    return {
-        "n_items": len(items),
-        "metrics": whole,
-        "coverage": {
-            "asked": len(items),
-            "answered": len(scores),
-            "scored": n_scored,
-            "unscored": dict(sorted(unscored.items())),
-            "unclear": dict(sorted(unclear.items())),
-        },
-        **({"notes": dict(sorted(notes.items()))} if notes else {}),
-        "breakdown": breakdown,
-        "recipe": dict(recipe),
-    }
-
-
-def _groups(item: Item, by: str) -> tuple[str, ...]:
-    """The groups an item is in; with several it counts in each."""
-    groups = item.groups[by]
-    return (groups,) if isinstance(groups, str) else groups
-
-
-def flat(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Flattens entries for `evaluate` modules, nan where there is no number; `reasons` says why a metric has no value."""
-    made: dict[str, Any] = {}
-    for name, entry in entries.items():
-        for end in _ENDS:
-            made[name if end == "value" else f"{name}_{end}"] = (
-                math.nan if entry[end] is None else entry[end]
-            )
-    made["reasons"] = {
-        name: entry["reason"] for name, entry in entries.items() if "reason" in entry
-    }
-    return made
+    reasons = {name: figure["reason"] for name, figure in figures.items() if "reason" in figure}
+    return {**numbers, "reasons": reasons}
 
 
 class ItemsFile:
@@ -143,7 +199,7 @@ class ItemsFile:
         self._file = io.BytesIO()
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
-    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def add(self, rows: Sequence[Row]) -> None:
         """Takes rows, each with some of the columns."""
         import pyarrow as pa
 
@@ -158,41 +214,50 @@ class ItemsFile:
 
 
 def write_run(
-    folder: Path,
-    results: Mapping[str, Any],
-    items: ItemsFile,
-    *,
-    verdicts: Sequence[Mapping[str, Any]] = (),
+    folder: Path, results: Results, items: ItemsFile, *, verdicts: Sequence[Json] = ()
 ) -> None:
-    """Writes `verdicts.jsonl` and `items.parquet`, then `results.json`; the last one being there says that all are whole."""
+    """Writes a run's three files, `results.json` last: that it is there says that all are whole.
+
+    Each is written beside its place and renamed into it.
+
+    Raises:
+        IncompleteError: the disk is full, or refuses them; older files stay as they were.
+    """
     rows = items.content()
-    # With the hash of its items, so that a kill between the two renames is seen by whoever reads them.
+    # With the hash of its items, so that a kill between the two renames is seen by whoever reads
+    # them.
     whole = {**results, "items_sha256": hashlib.sha256(rows).hexdigest()}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    told = "".join(json.dumps(row) + "\n" for row in verdicts)
-    # What UTF-8 cannot carry (a lone surrogate, a file name's odd byte) is escaped the way JSON escapes it.
+    lines = "".join(json.dumps(row) + "\n" for row in verdicts)
+    # What UTF-8 cannot carry (a lone surrogate, a file name's odd byte) is escaped as JSON does.
     contents: dict[str, bytes | memoryview] = {
-        VERDICTS_FILE: told.encode("ascii"),
+        VERDICTS_FILE: lines.encode("ascii"),
         ITEMS_FILE: rows,
         RESULTS_FILE: text.encode("utf-8", "backslashreplace"),
     }
-    parts = {folder / name: folder / f".{name}.{os.getpid()}.part" for name in contents}
+    drafts = {folder / name: folder / f".{name}.{os.getpid()}.part" for name in contents}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for part, content in zip(parts.values(), contents.values(), strict=True):
-            part.write_bytes(content)
-            flush_to_disk(part)
-        for place, part in parts.items():
-            part.replace(place)
+        for draft, content in zip(drafts.values(), contents.values(), strict=True):
+            draft.write_bytes(content)
+            flush_to_disk(draft)
+        for path, draft in drafts.items():
+            draft.replace(path)
         if not verdicts:
             (folder / VERDICTS_FILE).unlink()
     except OSError as error:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
         raise IncompleteError(
-            f"{folder}: results could not be written ({system_reason(error)}). Finished answers are kept. Free some "
-            "space, or choose another --out, and give the same command again."
+            f"{folder}: results could not be written ({system_reason(error)}). Finished answers "
+            "are kept. Free some space, or choose another --out, and give the same command again."
         ) from error
+
+
+def unanswered_value(metric: MetricSpec) -> float | None:
+    """What an item without an answer counts as in a metric; None where it has no value."""
+    counts = metric.official is not None and metric.official.unanswered == "counts as 0"
+    return 0.0 if counts else None
 
 
 def item_rows(
@@ -203,25 +268,25 @@ def item_rows(
     *,
     sources: Mapping[str, Sequence[str]] | None = None,
     asked: Mapping[str, int] | None = None,
-) -> list[dict[str, Any]]:
-    """Makes the rows of `items.parquet`, in the dataset's order; a metric without a decision is null."""
-    rows: list[dict[str, Any]] = []
+) -> list[JsonDict]:
+    """Makes the rows of `items.parquet`, in the dataset's order; no decision is null.
+
+    Args:
+        task: the task with the metrics that are reported.
+        items: the items, answered or not.
+        scores: by item id.
+        unanswered: why an item has no score, by its id.
+        sources: what each question held beside the item.
+        asked: how many questions of each item were answered, of a task with a protocol.
+    """
+    rows: list[JsonDict] = []
     for item in items:
         score = scores.get(item.id)
-        row: dict[str, Any] = {"task": task.name, "id": item.id, "cluster": item.cluster}
-        row.update({f"group_{name}": " ".join(_groups(item, name)) for name in task.groups})
+        row: JsonDict = {"task": task.name, "id": item.id, "cluster": item.cluster}
+        row |= {f"group_{name}": " ".join(groups_in(item, name)) for name in task.groups}
         for metric in task.metrics:
-            if metric.kind == "average":
-                continue  # of totals, not of this item
-            row[metric.name] = (
-                unanswered_value(metric) if score is None else score.values.get(metric.name)
-            )
-            if metric.kind == "ratio":
-                # Of what is not decided the weight is no more than a limit.
-                decided = score is not None and metric.name in score.values
-                row[weight_column(metric.name)] = (
-                    score.weights.get(metric.name, 0.0) if score and decided else None
-                )
+            if metric.kind != "average":  # which is of totals, not of this item
+                row |= _cells(metric, score)
         row["parsed"] = _storable(score.parsed) if score is not None else ""
         row["why"] = _storable(score.why) if score is not None else ""
         row["unscored"] = UNANSWERED + unanswered[item.id] if score is None else score.unscored
@@ -234,32 +299,51 @@ def item_rows(
     return rows
 
 
+def _cells(metric: MetricSpec, score: ItemScore | None) -> dict[str, float | None]:
+    """A metric's cells in an item's row: its value, and its denominator where it is pooled."""
+    if score is None:
+        value, weight = unanswered_value(metric), None
+    else:
+        value = score.values.get(metric.name)
+        # Of what is not decided the weight is no more than a limit.
+        weight = None if value is None else score.weights.get(metric.name, 0.0)
+    cells = {metric.name: value}
+    return {**cells, weight_column(metric.name): weight} if metric.kind == "ratio" else cells
+
+
 def weight_column(metric: str) -> str:
     """Name of the column with a pooled metric's denominators."""
     return f"{metric}_of"
 
 
-_MOST_WORDS = 64
+def groups_in(item: Item, by: str) -> tuple[str, ...]:
+    """The groups an item is in; with several it counts in each."""
+    groups = item.groups[by]
+    return (groups,) if isinstance(groups, str) else groups
 
 
-def groups_of(told: str, known: Container[str]) -> tuple[str, ...]:
-    """The groups a row is in: its text whole where that is a group, else the groups that it is made of."""
-    words = told.split(" ")
-    if told in known or not 1 < len(words) <= _MOST_WORDS:
-        return (told,)
-    # The ways to read the first words as groups, shortest first; groups' names can have blanks too.
+def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:
+    """The groups a row is in: its text whole where that is a group, else those it is made of.
+
+    Groups' names can have blanks too. Example: of the groups "a", "b" and "a b" the text "a b" is
+    one, and "b a" is "b" and "a".
+    """
+    words = text.split(" ")
+    if text in groups or not 1 < len(words) <= _MOST_WORDS:
+        return (text,)
+    # The ways to read the first words as groups, shortest first.
     read: dict[int, tuple[str, ...]] = {0: ()}
     for end in range(1, len(words) + 1):
         for start in range(end):
             name = " ".join(words[start:end])
-            if start in read and name in known:
+            if start in read and name in groups:
                 read[end] = (*read[start], name)
                 break
-    return tuple(dict.fromkeys(read.get(len(words), (told,))))
+    return tuple(dict.fromkeys(read.get(len(words), (text,))))
 
 
 def item_of(question: str, ids: Container[str]) -> str | None:
-    """Finds the item a question is about: the longest id that is its name, or that `/` and more follow."""
+    """Finds the item a question is about: the longest id that is its name, or that `/` follows."""
     while question not in ids:
         question, slash, _ = question.rpartition("/")
         if not slash:
@@ -272,53 +356,67 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def read_results(folder: Path) -> dict[str, Any]:
-    """Reads a run's `results.json`."""
+def read_results(folder: Path) -> Results:
+    """Reads a run's `results.json`; its figures are taken as they are.
+
+    Raises:
+        MissingError: the folder has none.
+        UsageError: it is no JSON, or of another version.
+    """
     path = folder / RESULTS_FILE
     if not path.is_file():
         raise MissingError(
-            f"{folder}: no {RESULTS_FILE} there. Give the folder that `medical-tasks run` or `score` wrote (its --out); a run "
-            "that was stopped goes on when its command is given again."
+            f"{folder}: no {RESULTS_FILE} there. Give the folder that `medical-tasks run` or "
+            "`score` wrote (its --out); a run that was stopped goes on when its command is given "
+            "again."
         )
     try:
-        results = json.loads(read_text(path))
+        content: Any = json.loads(read_text(path))
     except ValueError as error:  # of JSON or of UTF-8
         raise UsageError(
             f"{path}: not valid JSON ({error}). Give the same command again to write it anew."
         ) from error
-    version = results.get("schema_version") if isinstance(results, dict) else None
-    tasks = results.get("tasks") if isinstance(results, dict) else None
+    version, tasks = (
+        content.get(name) if isinstance(content, dict) else None
+        for name in ("schema_version", "tasks")
+    )
     sound = isinstance(tasks, dict) and all(
         isinstance(task, dict) and "recipe" in task for task in tasks.values()
     )
     if version != SCHEMA_VERSION or not sound:
         raise UsageError(
-            f"{path}: not results that this version reads (schema_version {version!r}, expected {SCHEMA_VERSION})."
+            f"{path}: not results that this version reads (schema_version {version!r}, expected "
+            f"{SCHEMA_VERSION})."
         )
-    return dict(results)
+    results: Results = content
+    return results
 
 
-def read_sound_results(folder: Path) -> dict[str, Any]:
-    """Reads a run's `results.json` whose figures are to be calculated with."""
+def read_sound_results(folder: Path) -> Results:
+    """Reads a run's `results.json` whose figures are to be calculated with.
+
+    Raises:
+        UsageError: as `read_results`; or figures are no finite numbers, as if the file was changed.
+    """
     results = read_results(folder)
     for name, task in results["tasks"].items():
         if not _is_entry(task):
             raise UsageError(
-                f"{folder / RESULTS_FILE}: the results of {name} lack a recipe, counts or metrics that are numbers, as if the "
-                "file was changed. Give the same command again to write it anew."
+                f"{folder / RESULTS_FILE}: the results of {name} lack a recipe, counts or metrics "
+                "that are numbers, as if the file was changed. Give the same command again to "
+                "write it anew."
             )
     return results
 
 
 def _is_entry(task: Any) -> bool:
-    """Whether a task's results have what every reader takes for granted: a recipe, counts, and metrics of finite numbers."""
-    if not isinstance(task, dict) or not isinstance(task.get("recipe"), dict):
-        return False
+    """Whether a task's results have a recipe, counts, and metrics of finite numbers."""
     counts, breakdown = task.get("coverage", {}), task.get("breakdown", {})
-    if not isinstance(counts, dict) or not isinstance(breakdown, dict):
+    if not all(isinstance(part, dict) for part in (task["recipe"], counts, breakdown)):
         return False
-    items, asked, scored = task.get("n_items", 0), counts.get("asked", 0), counts.get("scored", 0)
-    if any(type(count) is not int for count in (items, asked, scored)) or not 0 <= scored <= asked:
+    asked, scored = counts.get("asked", 0), counts.get("scored", 0)
+    numbers = (task.get("n_items", 0), asked, scored)
+    if any(type(count) is not int for count in numbers) or not 0 <= scored <= asked:
         return False
     return _are_metrics(task.get("metrics", {})) and all(
         isinstance(groups, dict) and all(map(_are_metrics, groups.values()))
@@ -326,42 +424,54 @@ def _is_entry(task: Any) -> bool:
     )
 
 
-def _are_metrics(metrics: Any) -> bool:
+def _are_metrics(metrics: object) -> bool:
     return isinstance(metrics, dict) and all(
-        isinstance(metric, dict) and all(_is_figure(metric.get(name)) for name in _ENDS)
+        isinstance(metric, dict) and all(_is_number(metric.get(name)) for name in ENDS)
         for metric in metrics.values()
     )
 
 
-def _is_figure(value: Any) -> bool:
-    return value is None or (type(value) in (int, float) and math.isfinite(value))
+def _is_number(value: object) -> bool:
+    if value is None or isinstance(value, bool):
+        return value is None
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
-def read_items(folder: Path) -> list[dict[str, Any]]:
-    """Reads a run's `items.parquet`, a dict a row."""
+def read_items(folder: Path) -> list[JsonDict]:
+    """Reads a run's `items.parquet`, a dict a row.
+
+    Raises:
+        MissingError: the folder has none.
+        UsageError: it is of another run than `results.json`, or no parquet file.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = folder / ITEMS_FILE
     if not path.is_file():
         raise MissingError(
-            f"{folder}: no {ITEMS_FILE} there. Give the folder that `medical-tasks run` or `score` wrote."
+            f"{folder}: no {ITEMS_FILE} there. Give the folder that `medical-tasks run` or `score` "
+            "wrote."
         )
     if file_sha256(path) != read_results(folder).get("items_sha256"):
         raise UsageError(
-            f"{path}: is not of the same run as {RESULTS_FILE} beside it (the command was stopped while writing). Give that "
-            "command again: finished answers are kept."
+            f"{path}: is not of the same run as {RESULTS_FILE} beside it (the command was stopped "
+            "while writing). Give that command again: finished answers are kept."
         )
     try:
         with pq.ParquetFile(path) as file:
-            rows: list[dict[str, Any]] = file.read(use_threads=False).to_pylist()
+            rows: list[JsonDict] = file.read(use_threads=False).to_pylist()
     except pa.ArrowInvalid as error:
         raise UsageError(f"{path}: not a parquet file ({error}).") from error
     return rows
 
 
-def read_verdicts(folder: Path) -> list[dict[str, Any]]:
-    """Reads the verdicts of a run, a dict a line; none where it has no file of them."""
+def read_verdicts(folder: Path) -> list[JsonDict]:
+    """Reads the verdicts of a run, a dict a line; none where it has no file of them.
+
+    Raises:
+        UsageError: a line is no verdict.
+    """
     path = folder / VERDICTS_FILE
     try:
         lines = read_text(path).splitlines() if path.is_file() else []
@@ -371,18 +481,19 @@ def read_verdicts(folder: Path) -> list[dict[str, Any]]:
     rows = []
     for number, line in enumerate(lines, start=1):
         try:
-            rows.append(json.loads(line))
+            row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise damaged(path, f"line {number} is not JSON") from error
-        if not isinstance(rows[-1], dict) or not all(
-            isinstance(rows[-1].get(name), str) for name in ("task", "id")
-        ):
+        names = (row.get("task"), row.get("id")) if isinstance(row, dict) else (None,)
+        if not all(isinstance(name, str) for name in names):
             raise damaged(path, f"line {number} is no verdict")
+        rows.append(row)
     return rows
 
 
 def damaged(path: Path, reason: str) -> UsageError:
     """Makes the error for a file of a run that is not as it was written."""
     return UsageError(
-        f"{path}: damaged ({reason}). Give the run's command again to write it anew: finished answers are kept."
+        f"{path}: damaged ({reason}). Give the run's command again to write it anew: finished "
+        "answers are kept."
     )

@@ -1,24 +1,26 @@
-"""Running tasks: questions of all items in rounds; where a task has a protocol, its answers decide what is asked next.
+"""Running tasks: questions of all items in rounds; a protocol decides what is asked next.
 
-Answers are stored at once under a hash of model and question, so the same command resumes; the main process alone decides.
+Answers are stored at once under a hash of model and question, so the same command resumes; the main
+process alone decides.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.data.task_data import TaskData, leaking_examples, open_protocol, prompt_set
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, Texts, content_key
+from medical_tasks.models.base import Answer as ModelAnswer
 from medical_tasks.models.base import (
-    Answer,
     Failure,
     Length,
     Model,
@@ -28,11 +30,12 @@ from medical_tasks.models.base import (
     write_request,
 )
 from medical_tasks.models.opener import is_local, read_prices
-from medical_tasks.models.usage import Meter, Usage
+from medical_tasks.models.usage import Meter, Prices, Usage
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import (
-    Ask,
+    Answer,
     Dialogue,
     Done,
     Item,
@@ -43,57 +46,113 @@ from medical_tasks.spec import (
     Turn,
 )
 
-ANSWER = "answer"
+Truncate = Literal["refuse", "notes-from-the-oldest", "unanswered"]
+"""What is done about a question that is too long.
+
+The run is refused, the documents are cut, or it stays unanswered.
+"""
+
+ANSWER: Final = "answer"
+_RECORDED: Final = ("text", "prompt_tokens", "output_tokens", "finish")
 _NAMED: Final = 5
+_LISTED: Final = 20
 _BLOCK: Final = 4_000
 """Items whose questions and answers are in memory together."""
+_UNMEASURED: Final = (
+    "note: {task}: {model} does not say how long its context is, so that questions are not measured "
+    "before they are asked; those that are too long stay unanswered. --model-args "
+    "context=N,tokenizer=FOLDER tells it."
+)
+_TRIES: Final = 40
+"""A search by halves takes as many as a document's word count has binary digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How tasks are run."""
+    """How tasks are run.
+
+    Attributes:
+        prompts: the prompt set.
+        upstream: checkout of the authors' repository, for `official`.
+        max_new_tokens: longest answer instead of the tasks' own.
+        max_samples: how many items a task, None for all.
+        repeats: how often each question is asked.
+        repeat: which of these times it is.
+        model_args: settings of the model as the user gave them, for the recipe.
+        task_args: of the tasks' `arguments` and `scoring_arguments`.
+        truncate: what is done about questions that are too long.
+        shortened: item id to words left out, of a run that is replayed.
+        role_choices: which model plays each of the tasks' `roles`.
+        roles: these models, opened.
+    """
 
     prompts: str = "own"
-    upstream: Path | None = None  # checkout of the authors' repository, for `official`
-    max_new_tokens: int | None = None  # longest answer instead of the task's own
-    max_samples: int | None = None  # how many items a task, None for all
-    repeats: int = 1  # how often each question is asked
-    repeat: int = 1  # which of these times it is
-    model_args: Mapping[str, str] = field(
-        default_factory=dict
-    )  # as the user gave them, for the recipe
-    task_args: Mapping[str, str] = field(
-        default_factory=dict
-    )  # of its `arguments` and `scoring_arguments`
+    upstream: Path | None = None
+    max_new_tokens: int | None = None
+    max_samples: int | None = None
+    repeats: int = 1
+    repeat: int = 1
+    model_args: Mapping[str, str] = field(default_factory=dict)
+    task_args: Mapping[str, str] = field(default_factory=dict)
     truncate: Truncate = "refuse"
-    shortened: Mapping[str, int] | None = (
-        None  # item id to words left out, of a run that is replayed
-    )
+    shortened: Mapping[str, int] | None = None
+    role_choices: Mapping[str, RoleChoice] = field(default_factory=dict)
+    roles: Mapping[str, RoleModel] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleChoice:
+    """The model that plays a role, by name, with its settings as the user gave them."""
+
+    name: str
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleModel:
+    """A model that a protocol asks beside the one under test."""
+
+    model: Model
+    args: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One decision: the final answer of a reply, as somebody read it."""
+    """One decision: the final answer of a reply, as somebody read it.
 
-    text: str  # "" where the reply gives none
-    by: str  # `person`, or the judge's name
+    Attributes:
+        text: "" where the reply gives none.
+        by: `person`, or the judge's name.
+    """
+
+    text: str
+    by: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adjudication:
-    """The decisions of a sheet on the answers to one task."""
+    """The decisions of a sheet on the answers to one task.
 
-    sha256: str  # of the file
-    readings: Mapping[str, Reading]  # by item
-    unfilled: int = 0  # rows without a reading, whose answers stay unclear
+    Attributes:
+        sha256: of the file.
+        readings: by item.
+        unfilled: rows without a reading, whose answers stay unclear.
+    """
+
+    sha256: str
+    readings: Mapping[str, Reading]
+    unfilled: int = 0
 
     @property
     def texts(self) -> dict[str, str]:
         """The readings as `Benchmark.score_items` takes them."""
         return {name: reading.text for name, reading in self.readings.items()}
 
-    def recipe(self, used: Collection[str]) -> dict[str, Any]:
-        """What the recipe says; `used` are the items whose answers were unclear, for which alone a reading counts."""
+    def recipe(self, used: Collection[str]) -> JsonDict:
+        """What the recipe says.
+
+        `used` are the items whose answers were unclear, for which alone a reading counts.
+        """
         by = Counter(self.readings[name].by for name in self.readings if name in used)
         return {
             "sha256": self.sha256,
@@ -104,66 +163,172 @@ class Adjudication:
         }
 
     def note_unused(self, task: TaskSpec, used: Collection[str]) -> None:
-        """Says which readings were not taken, since their answers are clear to this version's reader."""
+        """Says which readings were not taken, since this version's reader finds the answers clear."""
         unused = [name for name in self.readings if name not in used]
         if unused:
             print(
-                f"note: {len(unused)} readings of answers to {task.name} are not used, since these answers are not unclear: "
-                f"{listed(unused, _NAMED)}",
+                f"note: {len(unused)} readings of answers to {task.name} are not used, since these "
+                f"answers are not unclear: {listed(unused, _NAMED)}",
                 file=sys.stderr,
             )
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweredTask:
-    """A task with the answers there are."""
+    """A task with the answers there are.
+
+    Attributes:
+        task: the task.
+        items: all that were asked.
+        responses: item id to the model's text, for each answered item.
+        unanswered: item id to the reason.
+        recipe: what decided the answers.
+        cut: ids of items whose last answer was cut at the length limit.
+        sources: item id to what its question was given beside it.
+        scoring_args: `TaskSpec.scoring_arguments` that were given.
+        asked: of a task with a protocol, item id to questions answered.
+        usage: what the answers took of the model, those of `repeats` included.
+        repeats: the same items asked again, from the second repeat on.
+        adjudication: what people or a judge decided about unclear answers.
+        details: item id to what is known of its answer beside the text; none for texts of a file.
+        opening: makes the question of an item without a protocol, where one was asked.
+        role_usage: what the replies of other roles took, by role.
+    """
 
     task: TaskSpec
     items: Sequence[Item]
-    responses: Mapping[str, str]  # item id to the model's text, for each answered item
-    unanswered: Mapping[str, str]  # item id to the reason
-    recipe: Mapping[str, Any]
-    cut: frozenset[str] = frozenset()  # ids of items whose last answer was cut at the length limit
-    sources: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # item id to what its question was given beside it
-    scoring_args: Mapping[str, str] = field(
-        default_factory=dict
-    )  # `TaskSpec.scoring_arguments` that were given
-    asked: Mapping[str, int] = field(
-        default_factory=dict
-    )  # of a task with a protocol, item id to questions answered
-    usage: Usage | None = None  # what the answers took of the model, those of `repeats` included
-    repeats: Sequence[AnsweredTask] = ()  # the same items asked again, from the second repeat on
-    adjudication: Adjudication | None = None  # what people or a judge decided about unclear answers
+    responses: Mapping[str, str]
+    unanswered: Mapping[str, str]
+    recipe: Json
+    cut: frozenset[str] = frozenset()
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scoring_args: Mapping[str, str] = field(default_factory=dict)
+    asked: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage | None = None
+    repeats: Sequence[AnsweredTask] = ()
+    adjudication: Adjudication | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
+    opening: Callable[[Item], tuple[Message, ...]] | None = None
+    role_usage: Mapping[str, Usage] = field(default_factory=dict)
+
+    def answer(self, item: Item) -> Answer:
+        """An item's answer, as its scorer gets it."""
+        text = self.responses[item.id]
+        if item.id not in self.details:
+            return Answer(text=text)
+        details = json.loads(self.details[item.id])
+        conversation = tuple(details.pop("conversation"))
+        if not conversation and self.opening is not None:
+            conversation = (*self.opening(item), {"role": "assistant", "content": text})
+        return Answer(text=text, conversation=conversation, **details)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitted:
+    """Items as they are asked.
+
+    Attributes:
+        items: in the given order; those that were too long are shortened, or what they were.
+        shortened: item id to words left out.
+        measured: False when the model cannot tell how long a question is.
+    """
+
+    items: Sequence[Item]
+    shortened: Mapping[str, int] = field(default_factory=dict)
+    measured: bool = True
+
+
+@dataclass(kw_only=True)
+class _TaskRun:
+    """A task that a model is asked, and its conversations in the repeat at hand."""
+
+    task: TaskSpec
+    data: TaskData
+    prompts: PromptSet
+    fitted: Fitted
+    protocol: MultiStep | None
+    leaking: list[str]
+    meter: Meter = field(default_factory=Meter)
+    conversations: list[_Conversation] = field(default_factory=list)
+    texts: Texts = field(default_factory=Texts)
+    details: Texts = field(default_factory=Texts)
+    role_meters: dict[str, Meter] = field(default_factory=dict)
+
+    def opening(self, item: Item) -> tuple[Message, ...]:
+        """The first question about an item, shortened where it was."""
+        if item.id in self.fitted.shortened:
+            item = next(each for each in self.fitted.items if each.id == item.id)
+        return self.prompts.render(item)
 
 
 @dataclass(kw_only=True, slots=True)
 class _Conversation:
-    """What is asked and answered about one item."""
+    """What is asked and answered about one item; `role` is who is asked now, "" the model under test."""
 
-    task: TaskSpec
+    run: _TaskRun
     item: Item
     opening: tuple[Message, ...]
     request: Request
+    role: str = ""
+    chat: tuple[Message, ...] = ()  # what the model under test was asked last, and its reply
     answers: list[str] = field(default_factory=list)
-    records: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    response: str | None = None
+    replies: dict[str, list[str]] = field(default_factory=dict)
+    records: dict[str, Json] = field(default_factory=dict)
+    role_records: dict[str, dict[str, Json]] = field(default_factory=dict)
+    done: Done | None = None
     unanswered: str | None = None
     cut: bool = False
 
-    def close(self, texts: Texts) -> None:
+    def hear(self, record: Json) -> None:
+        """Takes the reply of whom was asked."""
+        key, text = self.request.key, record["text"]
+        if self.role:
+            self.replies.setdefault(self.role, []).append(text)
+            self.role_records.setdefault(self.role, {})[key] = record
+            return
+        self.records[key] = record
+        self.answers.append(text)
+        self.cut = record.get("finish") == "length"
+        if self.run.protocol is not None:
+            self.chat = (*self.request.messages, {"role": "assistant", "content": text})
+
+    def dialogue(self) -> Dialogue:
+        """What was said, as the protocol sees it."""
+        replies = {role: tuple(texts) for role, texts in self.replies.items()}
+        return Dialogue(
+            item=self.item, opening=self.opening, answers=tuple(self.answers), replies=replies
+        )
+
+    def close(self) -> None:
         """Puts the final answer away and lets go of all texts."""
-        if self.response is not None:
-            texts.put(self.item.id, self.response)
-            self.response = ""
-        self.opening, self.answers = (), [""] * len(self.answers)
+        if self.done is not None:
+            self.run.texts.put(self.item.id, self.done.text)
+            self.run.details.put(self.item.id, json.dumps(self._details(self.done)))
+            self.done = Done("")
+        self.run.conversations.append(self)
+        self.opening, self.chat, self.replies = (), (), {}
+        self.answers = [""] * len(self.answers)
         self.request = replace(self.request, messages=(), continuations=())
-        self.records = {key: {**record, "text": ""} for key, record in self.records.items()}
+        self.records = _without_text(self.records)
+        self.role_records = {role: _without_text(each) for role, each in self.role_records.items()}
+
+    def _details(self, done: Done) -> JsonDict:
+        """What is known of the answer beside its text; the one question without a protocol is made anew."""
+        records = list(self.records.values())
+        finish = str(records[-1].get("finish") or "") if records else ""
+        details: JsonDict = {"conversation": done.conversation or self.chat, "finish": finish}
+        for name in ("prompt_tokens", "output_tokens"):
+            counts = [record.get(name) for record in records]
+            details[name] = None if None in counts else sum(counts)
+        return details
+
+
+def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
+    return {key: {**record, "text": ""} for key, record in records.items()}
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
-    """Loads a task's prompts with the settings that are its own, and the worked examples of its data."""
+    """Loads a task's prompts with its own settings, and the worked examples of its data."""
     return prompt_set(
         task,
         options.prompts,
@@ -179,7 +344,10 @@ def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
 
 
 def open_protocols(tasks: Sequence[TaskSpec], options: RunOptions) -> dict[str, MultiStep]:
-    """Opens the tasks' protocols by task name, before a model is loaded, since what they need may be missing."""
+    """Opens the tasks' protocols by task name, before a model is loaded.
+
+    What they need may lack.
+    """
     return {
         task.name: open_protocol(
             task, _own(task, options), prompts=options.prompts, upstream=options.upstream
@@ -196,72 +364,103 @@ def run_model(
     folder: RunFolder,
     options: RunOptions,
 ) -> list[AnsweredTask] | None:
-    """Asks a model all questions of all tasks, but for those it has answered before; None in all but the main process."""
+    """Asks a model all questions of all tasks, but for those it has answered before.
+
+    Args:
+        tasks: what is asked.
+        data: the items, by task name.
+        model: whom.
+        folder: whose store keeps the answers.
+        options: how.
+
+    Returns:
+        The answers to each task; None in all but the main process.
+    """
+    # In every process, so that a question that cannot be rendered or does not fit, or a missing
+    # protocol, ends all of them.
+    runs = _prepared(tasks, data, model, options)
+    if not model.is_main:
+        while requests := [read_request(text) for text in model.share([])]:
+            _generate(model, requests, None, Progress("", 0, quiet=True))
+        return None
+    repeats = []
+    for repeat in range(1, options.repeats + 1):
+        again = replace(options, repeat=repeat)
+        for run in runs:
+            # Beside the store, since they may hold what must not leave it.
+            place = folder.answers.parent
+            run.texts, run.details, run.conversations = Texts(folder=place), Texts(folder=place), []
+        with Store(folder.answers) as store:
+            _converse(runs, model, store, again)
+        repeats.append([_answered(run, model, again) for run in runs])
+    model.share([])
+    return [
+        replace(
+            first,
+            usage=[first, *others][-1].usage,
+            role_usage=[first, *others][-1].role_usage,
+            repeats=others,
+        )
+        for first, *others in zip(*repeats, strict=True)
+    ]
+
+
+def _prepared(
+    tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], model: Model, options: RunOptions
+) -> list[_TaskRun]:
+    """Loads prompts and protocols, fits questions to the model's context, renders each once."""
     prompts = {task.name: load_task_prompts(task, options, data[task.name]) for task in tasks}
-    # In every process, so that a question that cannot be rendered or does not fit, or a missing protocol, ends all of them.
     fitted = {
         task.name: fit_items(task, prompts[task.name], data[task.name].items, model, options)
         for task in tasks
     }
     for task in tasks:
         for item in fitted[task.name].items:
-            _opened(task, prompts[task.name], item, model, options)
+            _opening_request(task, prompts[task.name], item, model, options)
     protocols = open_protocols(tasks, options)
-    leaking = {
-        task.name: leaking_examples(
-            task, prompts[task.name], data[task.name].items, tell=model.is_main
+    return [
+        _TaskRun(
+            task=task,
+            data=data[task.name],
+            prompts=prompts[task.name],
+            fitted=fitted[task.name],
+            protocol=protocols.get(task.name),
+            leaking=leaking_examples(
+                task, prompts[task.name], data[task.name].items, tell=model.is_main
+            ),
         )
         for task in tasks
-    }
-    if not model.is_main:
-        while asked := [read_request(text) for text in model.share([])]:
-            _generate(model, asked, None, Progress("", 0, quiet=True))
-        return None
-    every = [(task, item) for task in tasks for item in fitted[task.name].items]
-    meters = {task.name: Meter() for task in tasks}
-    runs = []
-    for repeat in range(1, options.repeats + 1):
-        again = replace(options, repeat=repeat)
-        # Beside the store, since they may hold what must not leave it.
-        texts = {task.name: Texts(folder=folder.answers.parent) for task in tasks}
-        conversations: dict[str, list[_Conversation]] = {task.name: [] for task in tasks}
-        with Store(folder.answers) as store:
-            for start in range(0, len(every), _BLOCK):
-                block = every[start : start + _BLOCK]
-                opened = [
-                    _opened(task, prompts[task.name], item, model, again) for task, item in block
-                ]
-                number, open_ones, others = 1, opened, (start, len(every) - start - len(block))
-                while open_ones:
-                    _ask(open_ones, model, store, number, others)
-                    open_ones = _follow(open_ones, protocols, model, store, again)
-                    number += 1
-                for one in opened:
-                    one.close(texts[one.task.name])
-                    conversations[one.task.name].append(one)
-        answered = []
-        for task in tasks:
-            name = task.name
-            asked_of = (prompts[name], fitted[name], conversations[name], texts[name], meters[name])
-            answered.append(
-                _answered(
-                    task, data[name], asked_of, protocols.get(name), model, again, leaking[name]
-                )
-            )
-        runs.append(answered)
-    model.share([])
-    return [
-        replace(each[0], usage=each[-1].usage, repeats=each[1:]) for each in zip(*runs, strict=True)
     ]
 
 
-def _opened(
+def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
+    """Asks all questions of all tasks, in blocks of items, each in rounds until all are through."""
+    every = [(run, item) for run in runs for item in run.fitted.items]
+    for start in range(0, len(every), _BLOCK):
+        block = [_opened(run, item, model, options) for run, item in every[start : start + _BLOCK]]
+        others = (start, len(every) - start - len(block))
+        number, going_on = 1, block
+        while going_on:
+            for role in dict.fromkeys(each.role for each in going_on):
+                asked = [each for each in going_on if each.role == role]
+                _ask(asked, options.roles[role].model if role else model, store, number, others)
+            going_on = _follow(runs, going_on, model, store, options)
+            number += 1
+        for conversation in block:
+            conversation.close()
+
+
+def _opened(run: _TaskRun, item: Item, model: Model, options: RunOptions) -> _Conversation:
+    request = _opening_request(run.task, run.prompts, item, model, options)
+    return _Conversation(run=run, item=item, opening=request.messages, request=request)
+
+
+def _opening_request(
     task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions
-) -> _Conversation:
-    opening = prompts.render(item)
+) -> Request:
+    """The first question about an item."""
     continuations = prompts.continuations(item) if prompts.continuations else ()
-    request = _request(task, opening, model, options, continuations=continuations)
-    return _Conversation(task=task, item=item, opening=opening, request=request)
+    return _request(task, prompts.render(item), model, options, continuations=continuations)
 
 
 def _request(
@@ -272,35 +471,34 @@ def _request(
     *,
     continuations: tuple[str, ...] = (),
     turn: int = 1,
+    role: str = "",
 ) -> Request:
-    size = options.max_new_tokens or task.generation_size
-    asked: dict[str, Any] = {
-        "model": dict(model.identity),
-        "messages": list(messages),
-        "max_new_tokens": size,
-        "stop": list(task.stop),
-    }
-    if turn > 1:
-        # A dialogue may come to the same question twice: it is asked again then, and a model that samples may say another thing.
-        asked["turn"] = turn
+    """A question, with the key under which its answer is kept.
+
+    `turn` counts the questions of a dialogue, which may come to the same one twice: it is asked
+    again then, and a model that samples may say another thing.
+    """
+    content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
+    content |= {"role": role} if role else {}
+    stop = () if role else task.stop
+    size, repeat = options.max_new_tokens or task.generation_size, options.repeat
     if continuations:
+        content["continuations"] = list(continuations)
         size = 0
-        asked = {
-            "model": dict(model.identity),
-            "messages": list(messages),
-            "continuations": list(continuations),
-        }
-    repeat = (
-        1 if continuations and is_local(model.name) else options.repeat
-    )  # whose probabilities do not change
-    asked |= {"repeat": repeat} if repeat > 1 else {}
-    made: dict[str, Any] = {
-        "messages": messages,
-        "stop": task.stop,
-        "continuations": continuations,
-        "repeat": repeat,
-    }
-    return Request(key=content_key(asked), max_new_tokens=size, **made)
+        if is_local(model.name):  # whose probabilities do not change
+            repeat = 1
+    else:
+        content |= {"max_new_tokens": size, "stop": list(stop)}
+        content |= {"turn": turn} if turn > 1 else {}
+    content |= {"repeat": repeat} if repeat > 1 else {}
+    return Request(
+        key=content_key(content),
+        messages=messages,
+        max_new_tokens=size,
+        stop=stop,
+        continuations=continuations,
+        repeat=repeat,
+    )
 
 
 def _ask(
@@ -310,58 +508,66 @@ def _ask(
     number: int,
     others: tuple[int, int],
 ) -> None:
-    """Gets the answers of one round, from the store or from the model; what gets none is unanswered for good.
+    """Gets the answers of one round, from the store or the model; what gets none is unanswered.
 
     `others`: how many items were asked before these and how many come after, for the progress.
     """
     # Two items that ask the very same question share its answer.
-    requests = {one.request.key: one.request for one in conversations}
+    requests = {each.request.key: each.request for each in conversations}
     finished = store.get_many(ANSWER, requests)
     pending = [request for key, request in requests.items() if key not in finished]
     failures: dict[str, str] = {}
     if pending:
-        model.share([write_request(request) for request in pending])
-        label = "answers" if number == 1 else f"answers, round {number}"
+        role = conversations[0].role
+        if not role:
+            model.share([write_request(request) for request in pending])
+        label = role or "answers"
+        label += f", round {number}" if number > 1 else ""
         with Progress(
             label, len(requests) + sum(others), done=len(finished) + others[0]
         ) as progress:
             failures = _generate(model, pending, store, progress)
         finished = store.get_many(ANSWER, requests)
-    for one in conversations:
-        if one.request.key in finished:
-            record = one.records[one.request.key] = finished[one.request.key]
-            one.answers.append(record["text"])
-            one.cut = record.get("finish") == "length"
+    for each in conversations:
+        key = each.request.key
+        if key in finished:
+            each.hear(finished[key])
         else:
-            one.unanswered = failures.get(one.request.key, "not asked")
+            reason = failures.get(key, "not asked")
+            each.unanswered = f"{each.role}: {reason}" if each.role else reason
 
 
 def _follow(
+    runs: Sequence[_TaskRun],
     conversations: Sequence[_Conversation],
-    protocols: Mapping[str, MultiStep],
     model: Model,
     store: Store,
     options: RunOptions,
 ) -> list[_Conversation]:
     """Takes final answers, and makes the next questions; returns the conversations that go on."""
-    goes_on: list[_Conversation] = []
-    for name in dict.fromkeys(one.task.name for one in conversations):
-        part = [one for one in conversations if one.task.name == name and one.unanswered is None]
-        dialogues = [
-            Dialogue(item=one.item, opening=one.opening, answers=tuple(one.answers)) for one in part
-        ]
+    going_on: list[_Conversation] = []
+    for run in runs:
+        own = [each for each in conversations if each.run is run and each.unanswered is None]
+        dialogues = [each.dialogue() for each in own]
         turns: list[Turn] = [Done(dialogue.answers[-1]) for dialogue in dialogues]
-        if name in protocols:
-            turns = protocols[name].next_turns(dialogues, store) if dialogues else []
-        for one, turn in zip(part, turns, strict=True):
-            if isinstance(turn, Ask):
-                one.request = _request(
-                    one.task, turn.messages, model, options, turn=len(one.answers) + 1
+        if run.protocol is not None and dialogues:
+            turns = run.protocol.next_turns(dialogues, store)
+        for each, turn in zip(own, turns, strict=True):
+            if isinstance(turn, Done):
+                each.done = turn
+                continue
+            each.role = turn.role
+            if turn.role not in {"", *run.task.roles}:
+                raise ValueError(
+                    f"{run.task.name}: its protocol asks {turn.role!r}, none of its roles"
                 )
-                goes_on.append(one)
-            else:
-                one.response = turn.text
-    return goes_on
+            number = 1 + len(each.replies.get(turn.role, ()) if turn.role else each.answers)
+            asked = options.roles[turn.role].model if turn.role else model
+            each.request = _request(
+                run.task, turn.messages, asked, options, turn=number, role=turn.role
+            )
+            going_on.append(each)
+    return going_on
 
 
 def _generate(
@@ -372,18 +578,15 @@ def _generate(
     model.start()
     last = time.monotonic()
 
-    def on_result(result: Answer | Failure) -> None:
+    def on_result(result: ModelAnswer | Failure) -> None:
         nonlocal last
         progress.step()
-        # Answers that are made side by side share the time: all of them together take as long as the wall clock says.
+        # Answers that are made side by side share the time: together they take what the clock says.
         before, last = last, time.monotonic()
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
-            record = {
-                name: getattr(result, name)
-                for name in ("text", "prompt_tokens", "output_tokens", "finish")
-            }
+            record = {name: getattr(result, name) for name in _RECORDED}
             store.put(ANSWER, result.key, {**record, "seconds": round(last - before, 6)})
 
     written = [request for request in requests if not request.continuations]
@@ -395,132 +598,123 @@ def _generate(
     return failures
 
 
-def _answered(
-    task: TaskSpec,
-    data: TaskData,
-    asked: tuple[PromptSet, Fitted, Sequence[_Conversation], Texts, Meter],
-    protocol: MultiStep | None,
-    model: Model,
-    options: RunOptions,
-    leaking: list[str],
-) -> AnsweredTask:
-    prompts, fitted, conversations, texts, meter = asked
-    recipe = make_recipe(
-        task,
-        data=data.revision,
-        prompts=prompts,
-        model={"name": model.name, **model.identity},
-        max_new_tokens=options.max_new_tokens or task.generation_size,
-        max_samples=options.max_samples,
-    )
-    recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes()}
-    recipe |= data.part
-    recipe |= {"repeats": options.repeats} if options.repeats > 1 else {}
-    if protocol is not None:
-        recipe["protocol"] = dict(protocol.identity)
-    if leaking:
-        recipe["leaking_examples"] = leaking
-    own = _own(task, options)
-    if own:
-        recipe["task_args"] = own
-    if prompts.shorten is not None:
-        recipe["truncation"] = {
-            "rule": options.truncate,
-            "measured": fitted.measured,
-            "words_left_out": dict(sorted(fitted.shortened.items())),
-        }
-    for one in conversations:
-        meter.add(one.records)
+def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
+    """The answers of a repeat."""
+    task, data, conversations = run.task, run.data, run.conversations
+    for each in conversations:
+        run.meter.add(each.records)
+        for role, records in each.role_records.items():
+            run.role_meters.setdefault(role, Meter()).add(records)
+    sources = run.prompts.sources
     return AnsweredTask(
         task=task,
         items=data.items,  # whole: a judge reads all that the model could have been given
-        responses=texts,
+        responses=run.texts,
         unanswered={
-            one.item.id: one.unanswered for one in conversations if one.unanswered is not None
+            each.item.id: each.unanswered for each in conversations if each.unanswered is not None
         },
-        recipe=recipe,
-        cut=frozenset(one.item.id for one in conversations if one.response is not None and one.cut),
-        sources={one.item.id: prompts.sources(one.item) for one in conversations}
-        if prompts.sources
-        else {},
+        recipe=_recipe(run, model, options),
+        cut=frozenset(each.item.id for each in conversations if each.done is not None and each.cut),
+        sources={each.item.id: sources(each.item) for each in conversations} if sources else {},
         scoring_args={**data.found, **task.scoring_args(options.task_args)},
-        asked={one.item.id: len(one.answers) for one in conversations}
-        if protocol is not None
-        else {},
-        usage=meter.usage(read_prices(options.model_args, model=model.name)),
+        asked={each.item.id: len(each.answers) for each in conversations} if run.protocol else {},
+        usage=run.meter.usage(read_prices(options.model_args, model=model.name)),
+        details=run.details,
+        opening=None if run.protocol else run.opening,
+        role_usage={
+            role: meter.usage(_prices(options.roles[role]))
+            for role, meter in run.role_meters.items()
+        },
     )
 
 
-Truncate = Literal["refuse", "notes-from-the-oldest", "unanswered"]
-"""What is done about a question that is too long: the run is refused, the documents are cut, or it stays unanswered."""
-
-_LISTED: Final = 20
-_TRIES: Final = (
-    40  # a search by halves is through after as many as a document's word count has binary digits
-)
+def _prices(role: RoleModel) -> Prices | None:
+    return read_prices(role.args, model=role.model.name)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fitted:
-    """Items as they are asked."""
-
-    items: Sequence[
-        Item
-    ]  # in the given order; those that were too long are shortened, or what they were
-    shortened: Mapping[str, int] = field(default_factory=dict)  # item id to words left out
-    measured: bool = True  # false when the model cannot tell how long a question is
+def _recipe(run: _TaskRun, model: Model, options: RunOptions) -> JsonDict:
+    """What decided the answers; what was not used is not named."""
+    recipe = make_recipe(
+        run.task,
+        data=run.data.revision,
+        prompts=run.prompts,
+        model={"name": model.name, **model.identity},
+        max_new_tokens=options.max_new_tokens or run.task.generation_size,
+        max_samples=options.max_samples,
+    )
+    recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes()}
+    optional = {
+        "repeats": options.repeats if options.repeats > 1 else None,
+        "protocol": dict(run.protocol.identity) if run.protocol is not None else None,
+        "leaking_examples": run.leaking or None,
+        "task_args": _own(run.task, options) or None,
+        "roles": {
+            role: {"name": options.roles[role].model.name, **options.roles[role].model.identity}
+            for role in run.task.roles
+        }
+        or None,
+    }
+    recipe |= {**run.data.part, **{k: value for k, value in optional.items() if value is not None}}
+    if run.prompts.shorten is not None:
+        recipe["truncation"] = {
+            "rule": options.truncate,
+            "measured": run.fitted.measured,
+            "words_left_out": dict(sorted(run.fitted.shortened.items())),
+        }
+    return recipe
 
 
 def fit_items(
     task: TaskSpec, prompts: PromptSet, items: Sequence[Item], model: Model, options: RunOptions
 ) -> Fitted:
-    """Makes questions fit by leaving out the fewest words, or refuses; what a run that is replayed left out is not measured."""
-    shorten, truncate, known = prompts.shorten, options.truncate, options.shortened
+    """Makes questions fit the model's context by leaving out the fewest words, or refuses.
+
+    What a run that is replayed left out is not measured.
+
+    Raises:
+        UsageError: questions are too long and nothing says what is to be done; or there is nothing
+            to leave out of them.
+    """
+    shorten, truncate, shortened = prompts.shorten, options.truncate, options.shortened
     if shorten is None:
         if truncate == "notes-from-the-oldest":
             raise UsageError(
-                f"{task.name}: its questions have no notes to leave out, so that --truncate {truncate} has no meaning for it. "
-                "Leave it out, and run tasks with notes by themselves."
+                f"{task.name}: its questions have no notes to leave out, so that --truncate "
+                f"{truncate} has no meaning for it. Leave it out, and run tasks with notes by "
+                "themselves."
             )
         return Fitted(items=items)
-    if known is not None:
-        cut = {item.id: known[item.id] for item in items if item.id in known}
+    if shortened is not None:
+        cut = {item.id: shortened[item.id] for item in items if item.id in shortened}
         return Fitted(items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut)
 
-    def measure(some: Sequence[Item]) -> list[Length | None]:
-        return model.lengths(
-            [_opened(task, prompts, item, model, options).request for item in some]
-        )
+    def measure(items: Sequence[Item]) -> list[Length | None]:
+        requests = [_opening_request(task, prompts, item, model, options) for item in items]
+        return model.lengths(requests)
 
-    lengths = [
-        length
-        for start in range(0, len(items), _BLOCK)
-        for length in measure(items[start : start + _BLOCK])
-    ]
-    over = {
-        item.id: length
-        for item, length in zip(items, lengths, strict=True)
-        if length and _excess(length) > 0
-    }
-    measured = all(length is not None for length in lengths)
+    lengths = []
+    for start in range(0, len(items), _BLOCK):
+        lengths += measure(items[start : start + _BLOCK])
+    measured = None not in lengths
     if not measured and model.is_main:
-        print(
-            f"note: {task.name}: {model.name} does not say how long its context is, so that questions are not measured before "
-            "they are asked; those that are too long stay unanswered. --model-args context=N,tokenizer=FOLDER tells it.",
-            file=sys.stderr,
-        )
+        print(_UNMEASURED.format(task=task.name, model=model.name), file=sys.stderr)
+    over = _too_long(items, lengths)
     if not over or truncate == "unanswered":
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
         raise UsageError(_refusal(task, over, len(items)))
-    cut = _words_to_cut(
-        {item.id: item for item in items if item.id in over}, measure, shorten, over
-    )
-    return Fitted(
-        items=[shorten(item, cut[item.id]) if item.id in cut else item for item in items],
-        shortened=cut,
-        measured=measured,
-    )
+    cut = _words_to_cut({item.id: item for item in items}, measure, shorten, over)
+    fitted = [shorten(item, cut.get(item.id, 0)) for item in items]
+    return Fitted(items=fitted, shortened=cut, measured=measured)
+
+
+def _too_long(items: Sequence[Item], lengths: Sequence[Length | None]) -> dict[str, Length]:
+    """The lengths of questions that do not fit, by item id."""
+    return {
+        item.id: length
+        for item, length in zip(items, lengths, strict=True)
+        if length and _excess(length) > 0
+    }
 
 
 def _excess(length: Length) -> int:
@@ -533,32 +727,33 @@ def _words_to_cut(
     shorten: Callable[[Item, int], Item],
     over: Mapping[str, Length],
 ) -> dict[str, int]:
-    """Searches by halves, all items at once, for the fewest words without which each fits."""
-    # A word has one token or more, so that leaving out as many words as there are tokens too many is mostly enough.
-    low = dict.fromkeys(items, 0)  # does not fit
+    """Searches by halves, all items at once, for the fewest words without which each fits.
+
+    A word has one token or more, so that leaving out as many words as there are tokens too many is
+    mostly enough.
+    """
+    low = dict.fromkeys(over, 0)  # does not fit
     high: dict[str, int] = {}  # fits
-    guess = {name: _excess(over[name]) for name in items}
-    open_ones = set(items)
+    guess = {name: _excess(length) for name, length in over.items()}
+    searched = set(over)
     for _ in range(_TRIES):
-        if not open_ones:
+        if not searched:
             break
-        names = sorted(open_ones)
+        names = sorted(searched)
         tried = [shorten(items[name], guess[name]) for name in names]
-        same = [
-            shorten(items[name], guess[name] * 2 + 1).fields == each.fields
-            for name, each in zip(names, tried, strict=True)
-        ]
-        for name, length, nothing_left in zip(names, measure(tried), same, strict=True):
-            if length is None or (_excess(length) > 0 and nothing_left and name not in high):
-                open_ones.discard(name)  # even without its documents it does not fit
-            elif _excess(length) > 0:
-                low[name] = guess[name]
-                guess[name] = (low[name] + high[name]) // 2 if name in high else guess[name] * 2
+        for name, item, length in zip(names, tried, measure(tried), strict=True):
+            words = guess[name]
+            if length is not None and _excess(length) <= 0:
+                high[name] = words
             else:
-                high[name] = guess[name]
-                guess[name] = (low[name] + high[name]) // 2
+                emptied = shorten(items[name], words * 2 + 1).fields == item.fields
+                if length is None or (emptied and name not in high):
+                    searched.discard(name)  # even without its documents it does not fit
+                    continue
+                low[name] = words
+            guess[name] = (low[name] + high[name]) // 2 if name in high else words * 2
             if name in high and high[name] - low[name] <= 1:
-                open_ones.discard(name)
+                searched.discard(name)
     return high
 
 
@@ -568,10 +763,12 @@ def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
         f"{name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked
     ]
     return (
-        f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context together with the answer:\n  "
+        f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context "
+        "together with the answer:\n  "
         + listed(lines, _LISTED, between="\n  ")
-        + "\nNothing was asked. Give a longer context if the model has one (--model-args max_length=N for hf/, max_model_length=N "
-        "for vllm/, context=N for a server that has more than it says), fewer --max-new-tokens, or say what is to be done: "
-        "--truncate notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered asks the others and "
-        "leaves these unanswered."
+        + "\nNothing was asked. Give a longer context if the model has one (--model-args "
+        "max_length=N for hf/, max_model_length=N for vllm/, context=N for a server that has more "
+        "than it says), fewer --max-new-tokens, or say what is to be done: --truncate "
+        "notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered "
+        "asks the others and leaves these unanswered."
     )

@@ -1,13 +1,14 @@
-"""Agreement of labels: of a judge with the truth, of raters among themselves; over the items that both sides have a label for.
+"""Agreement of a judge with the truth, or of raters, over items that both sides labelled.
 
-Sources: Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull 76:378 (kappa of many).
+Sources: Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971), Psychol Bull
+76:378 (kappa of many).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -32,15 +33,17 @@ KAPPA_LIMITS = (-1.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
-    """Each rater against the majority of the others."""
+    """Each rater against the majority of the others.
 
-    references: tuple[
-        tuple[str | None, ...], ...
-    ]  # by rater, the others' majority on each item; None for none
-    accuracy: tuple[
-        float, ...
-    ]  # by rater, the share of items with a reference on which it agrees; `nan` for none
-    counted: tuple[int, ...]  # by rater, the number of items with a reference
+    Attributes:
+        references: by rater, the others' majority on each item; None for none.
+        accuracy: by rater, the share of items with a reference on which it agrees; `nan` for none.
+        counted: by rater, the number of items with a reference.
+    """
+
+    references: tuple[tuple[str | None, ...], ...]
+    accuracy: tuple[float, ...]
+    counted: tuple[int, ...]
 
     @property
     def mean(self) -> float:
@@ -49,7 +52,10 @@ class LeaveOneOut:
 
 
 def majority(labels: Sequence[str]) -> str | None:
-    """The most frequent label. Where several are equally frequent there is no majority: None, never a drawn one."""
+    """The most frequent label. Where several are equally frequent there is no majority.
+
+    None, never a drawn one.
+    """
     ranked = Counter(labels).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
@@ -59,7 +65,7 @@ def majority(labels: Sequence[str]) -> str | None:
 def confusion_matrix(
     gold: Sequence[str], given: Sequence[str | None], *, classes: Sequence[str]
 ) -> Counts:
-    """Counts items by class (rows) and by the label they were given (columns, the last one for none)."""
+    """Counts items by class (rows) and by their label (columns, the last one for none)."""
     check_same_length(gold=gold, given=given)
     rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
     if (rows == len(classes)).any():
@@ -70,18 +76,21 @@ def confusion_matrix(
 
 
 def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """How well each class is found: `recall`, `precision` and `f1` (`nan` for empty denominators), `n_true` and `n_given`."""
+    """How well each class is found.
+
+    `recall`, `precision` and `f1` (`nan` for empty denominators), `n_true` and `n_given`.
+    """
     square = table[:, : len(classes)]
-    found: dict[str, dict[str, float]] = {}
+    figures: dict[str, dict[str, float]] = {}
     for k, name in enumerate(classes):
-        hits, true, said = int(square[k, k]), int(square[k].sum()), int(square[:, k].sum())
+        hits, true, labelled = int(square[k, k]), int(square[k].sum()), int(square[:, k].sum())
         shares = {
             "recall": _share(hits, true),
-            "precision": _share(hits, said),
-            "f1": _share(2 * hits, true + said),
+            "precision": _share(hits, labelled),
+            "f1": _share(2 * hits, true + labelled),
         }
-        found[name] = {**shares, "n_true": true, "n_given": said}
-    return found
+        figures[name] = {**shares, "n_true": true, "n_given": labelled}
+    return figures
 
 
 def accuracy_interval(
@@ -105,7 +114,10 @@ def cohen_interval(
     seed: int = 0,
     resamples: int = 2000,
 ) -> Estimate:
-    """Cohen's kappa, (observed - expected agreement) / (1 - expected), with a bootstrap interval; clusters are drawn whole."""
+    """Cohen's kappa, (observed - expected agreement) / (1 - expected), with a bootstrap interval.
+
+    Clusters are drawn whole.
+    """
     drawing: Drawing = {"seed": seed, "resamples": resamples}
     columns = _kappa_columns(gold, given, classes)
     return bootstrap_statistic(
@@ -142,7 +154,10 @@ def _kappa_columns(gold: Sequence[str], given: Labels, classes: Sequence[str]) -
 
 
 def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
-    """Kappa of counts: agreed items, then both raters' counts of each class. Whole numbers up to the last division."""
+    """Kappa of counts: agreed items, then both raters' counts of each class.
+
+    Whole numbers up to the last division.
+    """
     half = len(margins) // 2
     one, other = (
         np.array(margins[:half], dtype=np.float64),
@@ -154,14 +169,10 @@ def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
 
 def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -> Counts:
     """Counts how many raters gave each item each class; shape (items, classes)."""
-    raters = {len(labels) for labels in ratings}
-    if len(raters) > 1 or min(raters, default=2) < 2:
-        raise ValueError(
-            f"every item must have the same number of raters, at least 2; got {sorted(raters)}"
-        )
+    raters = _one_number(map(len, ratings), least=2)
     flat = _codes("ratings", [label for labels in ratings for label in labels], classes)
     table = np.zeros((len(ratings), len(classes)), dtype=np.int64)
-    np.add.at(table, (np.repeat(np.arange(len(ratings)), max(raters, default=0)), flat), 1)
+    np.add.at(table, (np.repeat(np.arange(len(ratings)), raters), flat), 1)
     return table
 
 
@@ -170,17 +181,21 @@ def pairwise_interval(counts: Counts, *, clusters: Clusters | None = None) -> Es
     return mean_interval(_agreed_pairs(counts), clusters=clusters)
 
 
-def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None, seed: int = 0) -> Estimate:
-    """Fleiss' kappa of raters who need not be the same for every item, with a bootstrap interval; clusters are drawn whole."""
+def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None) -> Estimate:
+    """Fleiss' kappa of raters who need not be the same for every item, with a bootstrap interval.
+
+    Clusters are drawn whole.
+    """
     return bootstrap_statistic(
-        _fleiss_columns(counts), _fleiss_of_sums, clusters=clusters, seed=seed, limits=KAPPA_LIMITS
+        _fleiss_columns(counts), _fleiss_of_sums, clusters=clusters, limits=KAPPA_LIMITS
     )
 
 
 def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
-    """Compares each rater with the majority of the others; raters stand in the same order for each item.
+    """Compares each rater with the majority of the others, in the same order for each item.
 
-    Items without a majority of the others are left out for that rater; a judge is fairly compared on the same items.
+    Items without a majority of the others are left out for that rater; a judge is fairly compared
+    on the same items.
     """
     raters = len(ratings[0]) if ratings else 0
     references, accuracy, counted = [], [], []
@@ -202,21 +217,24 @@ def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
 def _agreed_pairs(counts: Counts) -> Floats:
     table = np.asarray(counts, dtype=np.float64)
     raters = table.sum(axis=1)
-    if table.size and (raters.min() < 2 or raters.min() != raters.max()):
-        raise ValueError(
-            f"every item must have the same number of raters, at least 2; got {sorted(set(raters))}"
-        )
+    _one_number(raters.astype(int).tolist(), least=2)
     return np.asarray(((table * (table - 1)).sum(axis=1)) / (raters * (raters - 1)))
 
 
 def _fleiss_columns(counts: Counts) -> list[Floats]:
-    """What Fleiss' kappa needs summed: agreement of each item, and the share of its labels in each class."""
+    """What Fleiss' kappa needs summed.
+
+    Agreement of each item, and the share of its labels in each class.
+    """
     table = np.asarray(counts, dtype=np.float64)
     return [_agreed_pairs(counts), *(table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)).T]
 
 
 def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
-    """Fleiss' kappa of sums over items: their agreement, then the shares of each class (together the number of items)."""
+    """Fleiss' kappa of sums over items.
+
+    Their agreement, then the shares of each class (together the number of items).
+    """
     totals = np.array(shares, dtype=np.float64)
     n = totals.sum(axis=0)
     expected = ((totals / n) ** 2).sum(axis=0)
@@ -234,8 +252,8 @@ def _codes(name: str, labels: Sequence[str | None], classes: Sequence[str]) -> n
     return np.array([numbers[label] for label in labels], dtype=np.intp)
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else math.nan
+def _share(above: int, whole: int) -> float:
+    return above / whole if whole else math.nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +270,6 @@ def agreement_of(
     *,
     classes: Sequence[str],
     clusters: Clusters | None = None,
-    seed: int = 0,
 ) -> Agreement:
     """Compares two sets of labels of the same items."""
     check_same_length(one=one, other=other)
@@ -265,7 +282,7 @@ def agreement_of(
     kept = None if clusters is None else [clusters[number] for number in both]
     return Agreement(
         agreement=accuracy_interval(left, right, clusters=kept),
-        kappa=cohen_interval(left, right, classes=classes, clusters=kept, seed=seed),
+        kappa=cohen_interval(left, right, classes=classes, clusters=kept),
     )
 
 
@@ -276,7 +293,10 @@ def with_raters(
     classes: Sequence[str],
     clusters: Clusters | None = None,
 ) -> list[Agreement]:
-    """Compares labels with those of each rater, who stand in the same order for each item of `ratings`; None is no label."""
+    """Compares labels with those of each rater, in the same order for each item of `ratings`.
+
+    None is no label.
+    """
     check_same_length(given=given, ratings=ratings)
     return [
         agreement_of(column, given, classes=classes, clusters=clusters)
@@ -296,7 +316,16 @@ def among_raters(
 
 
 def _columns(ratings: Sequence[Labels]) -> list[list[str | None]]:
-    raters = {len(labels) for labels in ratings}
-    if len(raters) > 1:
-        raise ValueError(f"every item must have the same number of raters; got {sorted(raters)}")
-    return [[labels[rater] for labels in ratings] for rater in range(max(raters, default=0))]
+    raters = _one_number(map(len, ratings))
+    return [[labels[rater] for labels in ratings] for rater in range(raters)]
+
+
+def _one_number(raters: Iterable[int], *, least: int = 0) -> int:
+    """How many raters every item has; 0 without items."""
+    numbers = set(raters)
+    if len(numbers) > 1 or min(numbers, default=least) < least:
+        least_text = f", at least {least}" if least else ""
+        raise ValueError(
+            f"every item must have the same number of raters{least_text}; got {sorted(numbers)}"
+        )
+    return max(numbers, default=0)

@@ -1,12 +1,15 @@
-"""Seeded cluster bootstrap intervals of any statistic of sums per cluster; of means and ratios see `means`.
+"""Seeded cluster bootstrap intervals of any statistic of sums; of means and ratios see `means`.
 
-The expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the Bootstrap, Am Stat 69:371: the tail level
-a/2 is replaced by Φ(-sqrt(K / (K-1)) t(K-1)), with K clusters of equal weight. With fewer than eight no resample leaves their
-range, so it is the paper's t interval, value ± t(K-1) sqrt(K / (K-1)) se. No interval has zero width (`nan` ends without limits):
+The expanded percentile interval of Hesterberg (2015), What Teachers Should Know about the
+Bootstrap, Am Stat 69:371: the tail level a/2 is replaced by Φ(-sqrt(K / (K-1)) t(K-1)), with K
+clusters of equal weight. With fewer than eight no resample leaves their range, so it is the paper's
+t interval, value ± t(K-1) sqrt(K / (K-1)) se. No interval has zero width (`nan` ends without
+limits):
 
 - one cluster only: from one end of the statistic's limits to the other
 - every draw gave the same value v: had a share q of all clusters been different, K clusters would all be alike with probability
-  (1-q)^K at most. That is a/2 for q = 1 - (a/2)^(1/K). So the value lies between v - q (v - low) and v + q (high - v).
+  (1-q)^K at most. That is a/2 for q = 1 - (a/2)^(1/K). So the value lies between v - q (v - low)
+  and v + q (high - v).
 - a draw in which the statistic is not defined (0 / 0) counts as lying beyond both ends
 """
 
@@ -38,145 +41,62 @@ from medical_tasks.scoring.estimates import (
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 from medical_tasks.scoring.means import ROUNDING, finite_end, unseen_share
 
-
-class Drawing(TypedDict, total=False):
-    """How draws are made, and how wide the interval is."""
-
-    seed: int  # 0 unless given
-    resamples: int  # 2000 unless given
-    confidence: float  # 0.95 unless given
-
-
-def bootstrap_statistic(
-    columns: Sequence[npt.ArrayLike],
-    function: Statistic,
-    *,
-    clusters: Clusters | None = None,
-    limits: Limits | None = UNIT,
-    **drawing: Unpack[Drawing],
-) -> Estimate:
-    """Any statistic of sums over items, with a bootstrap interval.
-
-        bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn))  # micro-F1
-
-    Items with 0 in all `columns`, or with `nan` in any, do not count. `function` must not change when all sums are doubled (a
-    mean, a ratio; not a total); division by zero is allowed and means "not defined".
-    """
-    check_limits(limits)
-    if not len(columns):
-        raise ValueError("columns must hold at least one column; got none")
-    named = {
-        f"columns[{i}]": as_column(f"columns[{i}]", column) for i, column in enumerate(columns)
-    }
-    check_same_length(**named)
-    kept = list(named.values())
-    weights = np.abs(np.stack(kept)).sum(axis=0)
-    table = sum_table(kept, weights, clusters)
-    return _estimate(table, function, limits, **drawing)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Repeats:
-    """Standard deviations in repeats of the same items, and what runs add to an interval; `nan` where nothing can be said."""
-
-    sd_items: float = math.nan  # between items
-    sd_run: float = (
-        math.nan
-    )  # within an item from run to run; where there are votes without the judge's part
-    sd_judge: float = math.nan  # between votes on one answer
-    margin: float = (
-        0.0  # half of the interval that the mean would have if only runs as a whole differed
-    )
-
-
-def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repeats:
-    """Splits the variance of finite values of shape (items, repeats, votes on an answer).
-
-    A balanced random-effects analysis of variance, items and runs crossed, in which items of a cluster may be alike. Intervals add
-    by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² = half² of the items' means + margin². Runs get a margin as far as
-    they differ more than answers that are drawn by themselves explain.
-    """
-    cells = np.asarray(values, dtype=np.float64)
-    if cells.ndim != 3 or cells.shape[1] < 2 or not np.isfinite(cells).all():
-        raise ValueError(
-            f"values must be finite, of shape (items, 2 or more repeats, votes); got {cells.shape}"
-        )
-    n, k, votes = cells.shape
-    if not cells.size:
-        return Repeats()
-    cell, judge = cells.mean(axis=2), cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan
-    item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
-    within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (judge / votes if votes > 1 else 0.0)
-    found = Repeats(sd_run=_root(within), sd_judge=_root(judge))
-    codes = np.unique(
-        np.arange(n) if clusters is None else cluster_codes(clusters, n), return_inverse=True
-    )[1]
-    groups = int(codes.max()) + 1
-    if groups == 1:
-        return found
-
-    def of_mean(deviations: Floats) -> Any:
-        """The variance of a mean over the items, by what those of a cluster have together."""
-        sums = np.zeros((groups, deviations.shape[1]))
-        np.add.at(sums, codes, deviations / n)
-        return (sums**2).sum() * groups / (groups - 1)
-
-    rest = cell - item - run + mean
-    # Squares around a sample's mean are too small by the variance of that mean, which clusters enlarge.
-    rest_of_mean, of_run = of_mean(rest) / (k - 1), run.var(ddof=1)
-    residual = (rest**2).sum() / (n * (k - 1)) + rest_of_mean
-    items = ((item - mean) ** 2).sum() / n + of_mean(item - mean) - residual / k
-    # No test whether runs differ comes first: with few runs it would miss differences that matter.
-    margin = student_quantile(0.975, k - 1) * _root((of_run - rest_of_mean) / k)
-    return replace(found, sd_items=_root(items), margin=margin)
-
-
-def _root(variance: float) -> float:
-    return variance if math.isnan(variance) else math.sqrt(max(0.0, variance))
-
-
-def linear(shares: Sequence[float], columns: Sequence[Floats], counted: Any) -> Floats:
-    """What each item adds to an average of ratios: values whose mean it is, and whose variance is its own to first order."""
-    made = np.where(counted, 0.0, np.nan)
-    for share, above, below in zip(shares, columns[::2], columns[1::2], strict=True):
-        total = math.fsum(below[counted])
-        if not total:
-            return np.full_like(made, np.nan)
-        ratio, mean = math.fsum(above[counted]) / total, total / int(counted.sum())
-        made = made + share * (ratio + (above - ratio * below) / mean)
-    return made
-
-
-def _estimate(
-    table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]
-) -> Estimate:
-    draws, (low, high) = draw_interval(table, function, limits, **drawing)
-    value = (
-        draws.value
-        if limits is None or math.isnan(draws.value)
-        else min(max(draws.value, limits[0]), limits[1])
-    )
-    return Estimate(value, low, high, table.n)
-
-
-Statistic = Callable[..., npt.ArrayLike]
-"""Takes one array of sums a column, each of shape (draws,), and returns the values, of the same shape."""
-
-# 2**17 indices at a time fit a processor's cache: two to three times as fast as chunks four times the size.
+# 2**17 indices at a time fit a processor's cache: two to three times as fast as chunks four times
+# the size.
 _CHUNK = 2**17
 # So many rows for each distinct one, and drawing how often each occurs is faster than drawing rows.
 _FEW_DISTINCT = 8
 # From so many clusters on, 1 - 2^(1-K) is above 99 %.
 _FEW_CLUSTERS = 8
 
+Statistic = Callable[..., npt.ArrayLike]
+"""Takes one array of sums a column, each of shape (draws,), and returns the values, of the same shape."""
+
+
+class Drawing(TypedDict, total=False):
+    """How draws are made.
+
+    Attributes:
+        seed: 0 unless given.
+        resamples: 2000 unless given.
+    """
+
+    seed: int
+    resamples: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeats:
+    """Standard deviations in repeats of the same items, and what runs add to an interval.
+
+    `nan` where nothing can be said.
+
+    Attributes:
+        sd_items: between items.
+        sd_run: within an item from run to run; where there are votes without the judge's part.
+        sd_judge: between votes on one answer.
+        margin: half of the interval that the mean would have if only runs as a whole differed.
+    """
+
+    sd_items: float = math.nan
+    sd_run: float = math.nan
+    sd_judge: float = math.nan
+    margin: float = 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """A statistic, and its values on resampled clusters."""
+    """A statistic, and its values on resampled clusters.
+
+    Attributes:
+        values: shape (resamples,), `nan` where not defined; empty when there is nothing to draw
+            from.
+        effective: number of clusters of equal weight.
+    """
 
     value: float
-    values: Floats  # shape (resamples,), `nan` where not defined; empty when there is nothing to draw from
-    effective: float  # number of clusters of equal weight
+    values: Floats
+    effective: float
 
     @property
     def all_same(self) -> bool:
@@ -191,7 +111,10 @@ class Draws:
 
     @property
     def size(self) -> float:
-        """The number of clusters of equal weight, but at least two; less one it is the degrees of freedom."""
+        """The number of clusters of equal weight, but at least two.
+
+        Less one it is the degrees of freedom.
+        """
         return max(2.0, self.effective)
 
     @property
@@ -201,14 +124,125 @@ class Draws:
 
     @property
     def standard_error(self) -> float:
-        """Of the statistic, freed of the bootstrap's narrowness; infinite where a draw is not defined."""
+        """Of the statistic, freed of the bootstrap's narrowness.
+
+        Infinite where a draw is not defined.
+        """
         if self.undefined:
             return math.inf
         return math.sqrt(self.size / (self.size - 1.0)) * float(self.values.std())
 
 
+def bootstrap_statistic(
+    columns: Sequence[npt.ArrayLike],
+    function: Statistic,
+    *,
+    clusters: Clusters | None = None,
+    limits: Limits | None = UNIT,
+    **drawing: Unpack[Drawing],
+) -> Estimate:
+    """Any statistic of sums over items, with a bootstrap interval.
+
+        bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn))  #
+        micro-F1
+
+    Items with 0 in all `columns`, or with `nan` in any, do not count. `function` must not change
+    when all sums are doubled (a mean, a ratio; not a total); division by zero is allowed and means
+    "not defined".
+    """
+    check_limits(limits)
+    if not len(columns):
+        raise ValueError("columns must hold at least one column; got none")
+    named = {
+        f"columns[{i}]": as_column(f"columns[{i}]", column) for i, column in enumerate(columns)
+    }
+    check_same_length(**named)
+    kept = list(named.values())
+    weights = np.abs(np.stack(kept)).sum(axis=0)
+    table = sum_table(kept, weights, clusters)
+    return _estimate(table, function, limits, **drawing)
+
+
+def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repeats:
+    """Splits the variance of finite values of shape (items, repeats, votes on an answer).
+
+    A balanced random-effects analysis of variance, items and runs crossed, in which items of a
+    cluster may be alike. Intervals add by Graybill and Wang (1980), J Am Stat Assoc 75:869: half² =
+    half² of the items' means + margin². Runs get a margin as far as they differ more than answers
+    that are drawn by themselves explain.
+    """
+    cells = np.asarray(values, dtype=np.float64)
+    if cells.ndim != 3 or cells.shape[1] < 2 or not np.isfinite(cells).all():
+        raise ValueError(
+            f"values must be finite, of shape (items, 2 or more repeats, votes); got {cells.shape}"
+        )
+    n, k, votes = cells.shape
+    if not cells.size:
+        return Repeats()
+    cell, judge = cells.mean(axis=2), cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan
+    item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
+    within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (judge / votes if votes > 1 else 0.0)
+    result = Repeats(sd_run=_root(within), sd_judge=_root(judge))
+    codes = np.unique(
+        np.arange(n) if clusters is None else cluster_codes(clusters, n), return_inverse=True
+    )[1]
+    groups = int(codes.max()) + 1
+    if groups == 1:
+        return result
+
+    def of_mean(deviations: Floats) -> Any:
+        """The variance of a mean over the items, by what those of a cluster have together."""
+        sums = np.zeros((groups, deviations.shape[1]))
+        np.add.at(sums, codes, deviations / n)
+        return (sums**2).sum() * groups / (groups - 1)
+
+    rest = cell - item - run + mean
+    # Squares around a sample's mean are too small by the variance of that mean, which clusters
+    # enlarge.
+    rest_of_mean, of_run = of_mean(rest) / (k - 1), run.var(ddof=1)
+    residual = (rest**2).sum() / (n * (k - 1)) + rest_of_mean
+    items = ((item - mean) ** 2).sum() / n + of_mean(item - mean) - residual / k
+    # No test whether runs differ comes first: with few runs it would miss differences that matter.
+    margin = student_quantile(0.975, k - 1) * _root((of_run - rest_of_mean) / k)
+    return replace(result, sd_items=_root(items), margin=margin)
+
+
+def _root(variance: float) -> float:
+    return variance if math.isnan(variance) else math.sqrt(max(0.0, variance))
+
+
+def linear(shares: Sequence[float], columns: Sequence[Floats], counted: Any) -> Floats:
+    """What each item adds to an average of ratios.
+
+    Values whose mean it is, and whose variance is its own to first order.
+    """
+    added = np.where(counted, 0.0, np.nan)
+    for share, above, below in zip(shares, columns[::2], columns[1::2], strict=True):
+        total = math.fsum(below[counted])
+        if not total:
+            return np.full_like(added, np.nan)
+        ratio, mean = math.fsum(above[counted]) / total, total / int(counted.sum())
+        added = added + share * (ratio + (above - ratio * below) / mean)
+    return added
+
+
+def _estimate(
+    table: SumTable, function: Statistic, limits: Limits | None, **drawing: Unpack[Drawing]
+) -> Estimate:
+    draws, (low, high) = draw_interval(table, function, limits, **drawing)
+    value = (
+        draws.value
+        if limits is None or math.isnan(draws.value)
+        else min(max(draws.value, limits[0]), limits[1])
+    )
+    return Estimate(value, low, high, table.n)
+
+
 def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> Draws:
-    """The statistic on as many resamples as asked for; a table of fewer than two clusters gives no draws."""
+    """The statistic on as many resamples as asked for.
+
+    A table of fewer than two clusters gives no draws.
+    """
     seed = check_whole("seed", seed, least=0)
     resamples = check_whole("resamples", resamples, least=100)
     if not table.n_clusters:
@@ -227,21 +261,23 @@ def draw_interval(
     *,
     seed: int = 0,
     resamples: int = 2000,
-    confidence: float = 0.95,
 ) -> tuple[Draws, tuple[float, float]]:
     """A statistic on resamples, and its interval."""
     draws = draw(table, function, seed=seed, resamples=resamples)
-    return draws, interval_of(draws, confidence=confidence, limits=limits)
+    return draws, interval_of(draws, limits=limits)
 
 
-def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tuple[float, float]:
-    """The expanded percentile interval, or what the head of this module says of data without variation."""
+def interval_of(
+    draws: Draws, *, limits: Limits | None, confidence: float = 0.95
+) -> tuple[float, float]:
+    """The expanded percentile interval, or, of data without variation, what the module's head says."""
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0
     low, high = limits if limits is not None else (-math.inf, math.inf)
     defined = np.append(draws.values[~np.isnan(draws.values)], draws.value)
     if np.any((defined < low - 1e-9) | (defined > high + 1e-9)):
         raise ValueError(
-            f"the statistic must lie in its limits, {low:g} to {high:g}; got {defined.min():g} to {defined.max():g}"
+            f"the statistic must lie in its limits, {low:g} to {high:g}; got {defined.min():g} to "
+            f"{defined.max():g}"
         )
     if math.isnan(draws.value):
         return math.nan, math.nan
@@ -261,7 +297,10 @@ def interval_of(draws: Draws, *, confidence: float, limits: Limits | None) -> tu
 
 
 def _lower_end(values: Floats, limit: float, level: float) -> float:
-    """The draw below which no more than a share `level` of them lie; the limit stands in for those not defined."""
+    """The draw below which no more than a share `level` of them lie.
+
+    The limit stands in for those not defined.
+    """
     return float(
         np.quantile(np.where(np.isnan(values), limit, values), level, method="inverted_cdf")
     )
@@ -273,9 +312,10 @@ def quotient(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]:
-    """Column sums of as many rows drawn with replacement as there are, in chunks of shape (some draws, columns).
+    """Column sums of as many drawn rows as there are, in chunks of shape (some draws, columns).
 
-    Rows that occur often (right and wrong items have two) are drawn as counts at once, all others one by one.
+    Rows that occur often (right and wrong items have two) are drawn as counts at once, all others
+    one by one.
     """
     generator = np.random.default_rng(seed)
     size = len(rows)

@@ -1,17 +1,20 @@
-"""Scores of a judge corrected for its errors, known from labelled verdicts; the interval carries the error of both samples.
+"""Scores corrected for a judge's errors by labels; intervals carry the error of both samples.
 
 - `confusion`: a verdict j counts u_j, where the confusion matrix (shares of judged classes in each gold class) takes u to 1 for the
-  class that counts and to 0 for the others: Rogan and Gladen (1978), Am J Epidemiol 107:71, for two classes. Right as long as
-  the judge errs alike within each gold class, however often the classes occur.
+  class that counts and to 0 for the others: Rogan and Gladen (1978), Am J Epidemiol 107:71, for two
+  classes. Right as long as the judge errs alike within each gold class, however often the classes
+  occur.
 - `prediction`: u_j is the share of labelled verdicts j whose gold class counts, which is prediction-powered inference with its best
-  weight (Angelopoulos et al. 2023, arXiv 2311.01453). For labels that are a sample of the same answers.
+  weight (Angelopoulos et al. 2023, arXiv 2311.01453). For labels that are a sample of the same
+  answers.
 
-Either is learnt from all labels together, or from those of each stratum (a kind of question, long answers): then the strata may
-be mixed otherwise in the run than in the labels.
+Either is learnt from all labels together, or from those of each stratum (a kind of question, long
+answers): then the strata may be mixed otherwise in the run than in the labels.
 
-The interval is Fieller's: all values that are at most t standard errors from the estimate, as the errors were if they were true.
-Errors are linearised and summed by cluster; no variance is below that of the counts with one label more of each class. Without
-clusters this is the closed form. Chosen by simulation: `benchmarks/judge_correction.py`.
+The interval is Fieller's: all values that are at most t standard errors from the estimate, as the
+errors were if they were true. Errors are linearised and summed by cluster; no variance is below
+that of the counts with one label more of each class. Without clusters this is the closed form.
+Chosen by simulation: `measurements/judge_correction.py`.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ _SMALL = 1e-9
 
 
 class NotCorrectableError(ValueError):
-    """No corrected value can be given; says why. `labels`: whether more of the same labels would help."""
+    """No corrected value can be given, and why; `labels`: whether more of them would help."""
 
     def __init__(self, reason: str, *, labels: bool = True) -> None:
         super().__init__(reason)
@@ -53,12 +56,18 @@ class NotCorrectableError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class JudgeError:
-    """What the labels leave open of a corrected value; were the true value x more, its weights were `weights + x slope`."""
+    """What the labels leave open of a corrected value.
+
+    Were the true value x more, its weights were `weights + x slope`.
+
+    Attributes:
+        freedom: of Student's t.
+    """
 
     weights: Floats
     slope: Floats
     covariance: Floats
-    freedom: float  # of Student's t
+    freedom: float
 
     @property
     def variance(self) -> float:
@@ -68,35 +77,48 @@ class JudgeError:
     def reach(
         self, quantile: float, own: float, linear: float = 0.0, square: float = 0.0
     ) -> tuple[float, float]:
-        """How far below and above the value the interval ends; other errors have variance `own + linear x + square x^2`."""
-        part = quantile**2 * self.covariance
-        judge = 1.0 - float(self.slope @ part @ self.slope)
+        """How far below and above the value the interval ends.
+
+        Other errors have variance `own + linear x + square x^2`.
+        """
+        scaled = quantile**2 * self.covariance
+        judge = 1.0 - float(self.slope @ scaled @ self.slope)
         if judge <= 0.0:
             raise NotCorrectableError(
-                "the labels do not tell the judge's verdicts from guesses (sensitivity + specificity near 1)"
+                "the labels do not tell the judge's verdicts from guesses (sensitivity + "
+                "specificity near 1)"
             )
         a = judge - quantile**2 * square
-        b = float(self.slope @ part @ self.weights) + quantile**2 * linear / 2.0
+        b = float(self.slope @ scaled @ self.weights) + quantile**2 * linear / 2.0
         root = math.sqrt(
-            b * b + a * (float(self.weights @ part @ self.weights) + quantile**2 * own)
+            b * b + a * (float(self.weights @ scaled @ self.weights) + quantile**2 * own)
         )
         return (root - b) / a, (root + b) / a
 
 
 @dataclass(frozen=True, eq=False)
 class Rescoring:
-    """What a verdict of each class counts, and how well that is known; the first class is the one that counts."""
+    """What a verdict of each class counts, and how well that is known.
 
-    classes: tuple[str, ...]  # of each stratum in turn
+    The first class is the one that counts.
+
+    Attributes:
+        classes: of each stratum in turn.
+        table: labels by gold class and judged class.
+        covariance: between the rows of errors: by gold class, or by judged class for `prediction`.
+        clusters: of equal weight.
+        errors: of each label.
+        rows: the row that it is in.
+    """
+
+    classes: tuple[str, ...]
     form: Form
-    table: Floats  # labels by gold class and judged class
+    table: Floats
     scores: Floats
-    covariance: (
-        Floats  # between the rows of errors: by gold class, or by judged class for `prediction`
-    )
-    clusters: float  # of equal weight
-    errors: Floats  # of each label
-    rows: npt.NDArray[np.intp]  # the row that it is in
+    covariance: Floats
+    clusters: float
+    errors: Floats
+    rows: npt.NDArray[np.intp]
     strata: int = 1
 
     @property
@@ -111,7 +133,10 @@ class Rescoring:
         return np.asarray(sums.repeat(len(mass) // self.strata))
 
     def exchange(self, said: Floats) -> Floats:
-        """How the classes of a stratum change where one more is of the first: the others as they are mixed there."""
+        """How the classes of a stratum change where one more is of the first.
+
+        The others as they are mixed there.
+        """
         if self.form == "confusion":
             shares = self.table / self.table.sum(axis=1, keepdims=True)
             said = np.linalg.solve(shares.T, said)
@@ -119,7 +144,7 @@ class Rescoring:
         return np.asarray(self.hits - rest / self.by_stratum(rest))
 
     def direction(self, said: Floats) -> Floats:
-        """How the judge's verdicts change where the corrected share is one more, in all strata alike."""
+        """How the judge's verdicts change where the corrected share is one more in all strata."""
         change = self.exchange(said) * self.by_stratum(said) / said.sum()
         if self.form == "confusion":
             return np.asarray(change @ (self.table / self.table.sum(axis=1, keepdims=True)))
@@ -137,20 +162,20 @@ def rescoring(
     fewest: int | None = None,
     strata: Sequence[int] | None = None,
 ) -> Rescoring:
-    """Learns from labelled verdicts what a verdict of each class counts, of which the first is the one that counts.
+    """Learns from labels what a verdict of each class counts; the first is the one that counts.
 
     `strata` numbers that of each label from 0, without a gap.
     """
     check_same_length(gold=gold, judged=judged)
     stratum = np.zeros(len(gold), dtype=np.intp) if strata is None else np.array(strata, np.intp)
     several = int(stratum.max(initial=0)) + 1
-    place = {name: number for number, name in enumerate(classes)}
-    if strange := {*gold, *judged} - place.keys():
+    numbers = {name: number for number, name in enumerate(classes)}
+    if strange := {*gold, *judged} - numbers.keys():
         raise ValueError(
             f"gold and judged must be of {', '.join(classes)}; got {sorted(strange)[0]!r}"
         )
     rows, columns = (
-        np.array([place[name] for name in each], dtype=np.intp) + stratum * len(classes)
+        np.array([numbers[name] for name in each], dtype=np.intp) + stratum * len(classes)
         for each in (gold, judged)
     )
     classes, size = list(classes) * several, len(classes) * several
@@ -178,7 +203,8 @@ def rescoring(
     else:
         if np.linalg.matrix_rank(shares, tol=_SMALL) < size:
             raise NotCorrectableError(
-                "the judge's verdicts do not depend on the gold class (sensitivity + specificity near 1)"
+                "the judge's verdicts do not depend on the gold class (sensitivity + specificity "
+                "near 1)"
             )
         scores = values = np.linalg.solve(shares, counts)
         centre = counts
@@ -192,12 +218,14 @@ def rescoring(
     np.add.at(sums, (codes, rows), errors / by.sum(axis=1)[rows])
     covariance = number / (number - 1.0) * sums.T @ sums
     floors = _floors(by, values, several)
-    found = np.diag(covariance).copy()
+    variances = np.diag(covariance).copy()
     wider = np.sqrt(
-        np.divide(np.maximum(found, floors), found, out=np.zeros(size), where=found > 0.0)
+        np.divide(
+            np.maximum(variances, floors), variances, out=np.zeros(size), where=variances > 0.0
+        )
     )
     covariance *= np.outer(wider, wider)
-    np.fill_diagonal(covariance, np.maximum(found, floors))
+    np.fill_diagonal(covariance, np.maximum(variances, floors))
     equal = _equal(np.bincount(codes))
     return Rescoring(tuple(classes), form, table, scores, covariance, equal, errors, rows, several)
 
@@ -223,21 +251,31 @@ def _equal(sizes: npt.NDArray[np.generic]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """A run's verdicts, an entry an item."""
+    """A run's verdicts, an entry an item.
 
-    counts: Floats  # of each class, shape (items, classes)
-    unit: Floats  # what one verdict adds
-    fixed: Floats  # what is added without a judge
-    of: Floats  # denominators
+    Attributes:
+        counts: of each class, shape (items, classes).
+        unit: what one verdict adds.
+        fixed: what is added without a judge.
+        of: denominators.
+    """
+
+    counts: Floats
+    unit: Floats
+    fixed: Floats
+    of: Floats
     clusters: Clusters | None = None
 
 
 def corrected(
-    found: Rescoring, run: Verdicts, *, limits: tuple[float, float] = (0.0, 1.0)
+    learnt: Rescoring, run: Verdicts, *, limits: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[Estimate, JudgeError]:
-    """The metric with each verdict counted as labels say, its 95 % interval, and the part of its error that the labels leave."""
-    value, error = judge_error(found, run)
-    below, mass, u = float(run.of.sum()), run.unit @ run.counts, found.scores
+    """The metric with each verdict counted as labels say, and the error that the labels leave.
+
+    The first has a 95 % interval with the error of both samples.
+    """
+    value, error = judge_error(learnt, run)
+    below, mass, u = float(run.of.sum()), run.unit @ run.counts, learnt.scores
     counted = run.of > 0.0
     codes = (
         np.arange(len(run.of)) if run.clusters is None else cluster_codes(run.clusters, len(run.of))
@@ -251,19 +289,20 @@ def corrected(
     residuals = (run.fixed + run.unit * (run.counts @ u) - value * run.of) / below
     sums = np.bincount(codes, residuals[counted])
     clustered = len(sums) / (len(sums) - 1.0) * float(sums @ sums)
-    # The variance of a verdict's score, which a true value x more has `along` of: as Wilson's is, that of the tested value.
+    # The variance of a verdict's score, which a true value x more has `along` of: as Wilson's is,
+    # that of the tested value.
     share, shares = mass.sum() / below, mass / mass.sum()
     mean, n = float(shares @ u), float(mass.sum() ** 2 / (run.unit**2 @ run.counts.sum(axis=1)))
     single = share**2 * max(0.0, float(shares @ u**2) - mean**2) / n
     effect = max(1.0, clustered / single) / n if single > _SMALL**2 else 1.0 / _equal(weights)
-    along = found.direction(shares)
+    along = learnt.direction(shares)
     linear, square = effect * share * (float(along @ u**2) - 2.0 * mean), -effect
     own = max(clustered, single)
     # Welch and Satterthwaite.
     floor = max(own, share**2 * _variance(n * shares, u))
     parts = ((floor, _equal(weights) - 1.0), (error.variance, error.freedom))
     freedom = (floor + error.variance) ** 2 / sum(
-        part**2 / max(1.0, degrees) for part, degrees in parts
+        variance**2 / max(1.0, degrees) for variance, degrees in parts
     )
     down, up = error.reach(
         student_quantile(_TAIL, max(1.0, math.floor(freedom))), own, linear, square
@@ -271,53 +310,54 @@ def corrected(
     low, high = value - down, value + up
     if high < limits[0] or low > limits[1]:
         raise NotCorrectableError(
-            f"the corrected interval, {low:.3f} to {high:.3f}, is outside what is possible: the judge errs otherwise here than on "
-            "the labelled answers. Label some of this run's own",
+            f"the corrected interval, {low:.3f} to {high:.3f}, is outside what is possible: the "
+            "judge errs otherwise here than on the labelled answers. Label some of this run's own",
             labels=False,
         )
     value, low, high = (float(min(max(each, limits[0]), limits[1])) for each in (value, low, high))
     return Estimate(value, low, high, int((run.of > 0.0).sum())), error
 
 
-def judge_error(found: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
+def judge_error(learnt: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
     """The corrected value, whatever the limits, and the part of its error that the labels leave."""
     below = float(run.of.sum())
     mass = run.unit @ run.counts / (below or 1.0)
     if mass.sum() <= 0.0:
         raise NotCorrectableError("the run has no verdicts")
     fixed = float(run.fixed.sum()) / below
-    value = fixed + float(mass @ found.scores)
+    value = fixed + float(mass @ learnt.scores)
     slope, weights = np.zeros(len(mass)), mass
-    if found.form == "confusion":
-        exchange, of = found.exchange(mass), found.by_stratum(mass)
-        # The gold classes in the run: in each stratum all but those that its value takes away are hits.
-        weights = exchange * (found.by_stratum(mass * found.scores) - of) + found.hits * of
+    if learnt.form == "confusion":
+        exchange, of = learnt.exchange(mass), learnt.by_stratum(mass)
+        # The gold classes in the run: in each stratum all but those that its value takes away are
+        # hits.
+        weights = exchange * (learnt.by_stratum(mass * learnt.scores) - of) + learnt.hits * of
         slope = exchange * of / mass.sum()
-    return value, JudgeError(weights, slope, found.covariance, max(1.0, found.clusters - 1.0))
+    return value, JudgeError(weights, slope, learnt.covariance, max(1.0, learnt.clusters - 1.0))
 
 
 def drift(
-    found: Rescoring, error: JudgeError, inside: npt.ArrayLike, *, clusters: Clusters | None = None
+    learnt: Rescoring, error: JudgeError, inside: npt.ArrayLike, *, clusters: Clusters | None = None
 ) -> Estimate:
-    """How much further a corrected value is off on answers inside than on others, as the labels show.
+    """How much further a corrected value is off on answers inside than on others.
 
     Within a gold class labels err by 0 on average, whatever share of answers is right. The classes
     are weighted as they occur in the run.
 
     Args:
-        found: what was learnt from the labels.
+        learnt: what was learnt from the labels.
         error: of the run's value.
         inside: whether each label is of such an answer, such as a long one.
         clusters: the label of each cluster.
     """
-    size = len(found.scores) // found.strata
-    mix = error.weights.reshape(found.strata, size).sum(axis=0)
+    size = len(learnt.scores) // learnt.strata
+    mix = error.weights.reshape(learnt.strata, size).sum(axis=0)
     within = np.asarray(inside, dtype=np.float64)
     columns: list[Floats] = []
     for gold in range(size):
-        here = (found.rows % size == gold).astype(np.float64)
-        for part in (here * within, here * (1.0 - within)):
-            columns += [found.errors * part, part]
+        here = (learnt.rows % size == gold).astype(np.float64)
+        for side in (here * within, here * (1.0 - within)):
+            columns += [learnt.errors * side, side]
 
     def apart(*sums: Floats) -> Floats:
         each = zip(mix, sums[::4], sums[1::4], sums[2::4], sums[3::4], strict=True)
@@ -327,24 +367,25 @@ def drift(
 
 
 def widening(distance: float, drift: Sequence[float]) -> tuple[float, float]:
-    """How far below and above a value the truth may lie further, for so much drift on a scale of answers.
+    """How much further below and above a value the truth may lie, for so much drift.
 
     Args:
-        distance: how far the run's answers lie from the labelled ones, 1 from the lower to the upper side.
+        distance: how far the run's answers lie from the labelled ones, 1 from the lower to the
+            upper side.
         drift: the interval of how much further a value is off on the upper side.
     """
     ends = [distance * end for end in drift]
     return max(0.0, *ends), max(0.0, *(-end for end in ends))
 
 
-def labels_needed(found: Rescoring, error: JudgeError, half_width: float) -> int:
-    """How many labels, of classes as these, would leave the judge's error alone at a half-width of the 95 % interval.
+def labels_needed(learnt: Rescoring, error: JudgeError, half_width: float) -> int:
+    """How many such labels would leave the judge's error at a half-width of the 95 % interval.
 
     At least as many as have enough of each class.
     """
     share = normal_quantile(_TAIL) ** 2 * error.variance / half_width**2
-    rarest = float(found.table.sum(axis=1 if found.form == "confusion" else 0).min())
-    return math.ceil(float(found.table.sum()) * max(share, FEWEST[found.form] / rarest))
+    rarest = float(learnt.table.sum(axis=1 if learnt.form == "confusion" else 0).min())
+    return math.ceil(float(learnt.table.sum()) * max(share, FEWEST[learnt.form] / rarest))
 
 
 def tells_apart(
@@ -355,19 +396,20 @@ def tells_apart(
     *,
     clusters: Clusters | None = None,
 ) -> tuple[Estimate, Estimate]:
-    """Youden's J of a judge, and the smallest true difference of two models that it detects by n answers of each; `nan` for none.
+    """Youden's J of a judge, and the smallest true difference that it detects; `nan` for none.
 
-    Verdicts are 1 or 0, an answer's score their mean. Of a true difference a judge whose errors depend on the truth alone leaves
-    J = sensitivity + specificity - 1 (Youden 1950, Cancer 3:32; Bross 1954, Biometrics 10:478). Scores vary among answers as
-    those given do (v): by the test of `minimum_detectable_difference` the smallest is c sqrt(2 v / n) / J. Two models' answers to
-    one question are taken for unrelated; where they are alike, less is enough.
+    Verdicts are 1 or 0, an answer's score their mean. Of a true difference a judge whose errors
+    depend on the truth alone leaves J = sensitivity + specificity - 1 (Youden 1950, Cancer 3:32;
+    Bross 1954, Biometrics 10:478). Scores vary among answers as those given do (v): by the test of
+    `minimum_detectable_difference` the smallest is c sqrt(2 v / n) / J. Two models' answers to one
+    question are taken for unrelated; where they are alike, less is enough.
     """
-    true, said = as_binary("gold", gold), as_binary("judged", judged)
-    check_same_length(gold=true, judged=said, answers=answers)
+    true, verdict = as_binary("gold", gold), as_binary("judged", judged)
+    check_same_length(gold=true, judged=verdict, answers=answers)
     codes = cluster_codes(answers, len(true))
     sizes = np.bincount(codes, minlength=1)
     score, share = (
-        (np.bincount(codes, said, minlength=1) / np.maximum(1, sizes))[codes],
+        (np.bincount(codes, verdict, minlength=1) / np.maximum(1, sizes))[codes],
         1.0 / np.maximum(1, sizes)[codes],
     )
     errors = student_quantile(1.0 - ALPHA / 2.0, n - 1.0) + student_quantile(POWER, n - 1.0)
@@ -380,15 +422,17 @@ def tells_apart(
         variance = square / of - (score / of) ** 2
         return youden(*counts) / (scale * np.sqrt(np.where(variance > _SMALL, variance, 0.0)))
 
-    counts = [true * said, true, (1.0 - true) * (1.0 - said), 1.0 - true]
+    counts = [true * verdict, true, (1.0 - true) * (1.0 - verdict), 1.0 - true]
     left = bootstrap_statistic(counts, youden, clusters=clusters, limits=(-1.0, 1.0))
-    found = bootstrap_statistic(
+    smallest = bootstrap_statistic(
         [share * score, share * score**2, share, *counts],
         resolution,
         clusters=clusters,
         limits=None,
     )
-    if not (left.ci_low > 0.0 and found.value >= 1.0):
+    if not (left.ci_low > 0.0 and smallest.value >= 1.0):
         return left, Estimate(math.nan, math.nan, math.nan, n)
-    low, high = (1.0 / each if each > 0.0 else math.nan for each in (found.ci_high, found.ci_low))
-    return left, Estimate(1.0 / found.value, low, high, n)
+    low, high = (
+        1.0 / each if each > 0.0 else math.nan for each in (smallest.ci_high, smallest.ci_low)
+    )
+    return left, Estimate(1.0 / smallest.value, low, high, n)

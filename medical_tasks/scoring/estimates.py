@@ -1,4 +1,4 @@
-"""What the statistics take and return: checked columns in, frozen values of plain Python numbers out.
+"""What the statistics take and return: checked columns in, plain Python numbers out.
 
 Whatever draws samples draws whole clusters, so all it needs of the items is their sums per cluster.
 """
@@ -15,7 +15,10 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its confidence interval; `nan` where nothing counted, or no ends can be given; `n` items counted."""
+    """A number with its confidence interval; `nan` where nothing counted, or no ends can be given.
+
+    `n` items counted.
+    """
 
     value: float
     ci_low: float
@@ -25,7 +28,10 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two runs on the same items: b minus a, two-sided; `n_clusters` equals `n` where items stand alone."""
+    """Two runs on the same items: b minus a, two-sided.
+
+    `n_clusters` equals `n` where items stand alone.
+    """
 
     value_a: float
     value_b: float
@@ -39,7 +45,10 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class McNemar:
-    """Two runs on the same items, right or wrong; `p_exact` is often too large, `p_mid` closer to the nominal level."""
+    """Two runs on the same items, right or wrong.
+
+    `p_exact` is often too large, `p_mid` closer to the nominal level.
+    """
 
     both: int
     only_a: int
@@ -65,7 +74,10 @@ _ROUNDING = 1e-9
 
 
 def as_column(name: str, values: npt.ArrayLike, *, limits: Limits | None = None) -> Floats:
-    """The values as floats, `nan` for no value; what leaves the limits by rounding alone is put back on their end."""
+    """The values as floats, `nan` for no value.
+
+    What leaves the limits by rounding alone is put back on their end.
+    """
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(
@@ -73,12 +85,14 @@ def as_column(name: str, values: npt.ArrayLike, *, limits: Limits | None = None)
         )
     if array.size and array.dtype.kind not in "biuf":
         raise ValueError(
-            f"{name} must hold numbers (nan where there is no value); got {array.dtype} such as {array.tolist()[0]!r}"
+            f"{name} must hold numbers (nan where there is no value); got {array.dtype} such as "
+            f"{array.tolist()[0]!r}"
         )
     column = array.astype(np.float64)
     if np.isinf(column).any():
         raise ValueError(
-            f"{name} must be finite (nan where there is no value); got {column[np.isinf(column)][0]}"
+            f"{name} must be finite (nan where there is no value); got "
+            f"{column[np.isinf(column)][0]}"
         )
     if limits is None:
         return column
@@ -102,9 +116,9 @@ def check_same_length(**columns: Sequence[object] | Floats) -> None:
     """All arguments have one entry an item."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise ValueError(
-            f"{' and '.join(lengths)} must have the same length, one entry an item; {told}"
+            f"{' and '.join(lengths)} must have the same length, one entry an item; {sizes}"
         )
 
 
@@ -122,23 +136,30 @@ def check_whole(name: str, value: int, *, least: int) -> int:
     return int(value)
 
 
-def check_limits(limits: Limits | None) -> None:
+def check_limits(limits: Limits | None, *, finite: bool = True) -> None:
     """The range that a statistic can take, or None where it has no known ends."""
-    if limits is not None and not (-math.inf < limits[0] < limits[1] < math.inf):
-        raise ValueError(
-            f"limits must be two finite numbers, the lower first, or None; got {limits!r}"
-        )
+    if limits is None:
+        return
+    allowed = not finite or all(map(math.isfinite, limits))
+    if not (allowed and limits[0] < limits[1]):
+        kind = "finite numbers" if finite else "numbers"
+        raise ValueError(f"limits must be two {kind}, the lower first, or None; got {limits!r}")
 
 
 @dataclass(frozen=True, eq=False)
 class SumTable:
-    """Sums per cluster, in an order that depends neither on the items' order nor on the clusters' names."""
+    """Sums per cluster, in an order that neither the items' order nor clusters' names decide.
 
-    rows: (
-        Floats  # shape (clusters, columns), sorted by the first column, then the second, and so on
-    )
-    n: int  # how many items they come from
-    effective: float  # how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965, Survey Sampling)
+    Attributes:
+        rows: shape (clusters, columns), sorted by the first column, then the second, and so on.
+        n: how many items they come from.
+        effective: how many clusters of equal weight would be worth as much, (Σw)²/Σw² (Kish 1965,
+            Survey Sampling).
+    """
+
+    rows: Floats
+    n: int
+    effective: float
 
     @property
     def n_clusters(self) -> int:
@@ -153,7 +174,8 @@ class SumTable:
 def sum_table(columns: Sequence[Floats], weights: Floats, clusters: Clusters | None) -> SumTable:
     """Sums of the columns per cluster; `weights` of items only count for `SumTable.effective`.
 
-    Items with a `nan` in any column or 0 in all of them are left out, and so are clusters that have no others.
+    Items with a `nan` in any column or 0 in all of them are left out, and so are clusters that have
+    no others.
     """
     stacked = np.stack(columns)
     kept = ~np.isnan(stacked).any(axis=0) & (stacked != 0.0).any(axis=0)
@@ -191,7 +213,10 @@ def cluster_codes(clusters: Clusters, n: int) -> npt.NDArray[np.intp]:
 
 
 def _sums(column: Floats, codes: npt.NDArray[np.intp]) -> Floats:
-    """Sum per code. Added up in the order of size, so that the items' order does not show in the last digit."""
+    """Sum per code.
+
+    Added up in the order of size, so that the items' order does not show in the last digit.
+    """
     if not len(column):
         return column
     order = np.lexsort((column, codes))

@@ -1,13 +1,15 @@
 """What a stratified sample says of the whole set it was drawn from: allocation, estimate, interval.
 
-The set is finite and its items' values are fixed; only which of them were drawn is left to chance. So the interval narrows to the
-value itself as the sample grows to the set. Estimates are ratios of weighted sums over units (items, or clusters drawn whole),
-their variances linearised (Cochran 1977, Sampling Techniques, chapters 5 and 6).
+The set is finite and its items' values are fixed; only which of them were drawn is left to chance.
+So the interval narrows to the value itself as the sample grows to the set. Estimates are ratios of
+weighted sums over units (items, or clusters drawn whole), their variances linearised (Cochran 1977,
+Sampling Techniques, chapters 5 and 6).
 
 A proportion has Wilson's interval at the effective sample size, with Korn and Graubard's t (see
 `intervals`), any other statistic its score interval (`means`). A stratum of few units may show no
 variance: each is estimated with its share of one more unit that varies as units do over all strata.
-With no variance at all, the share that may be unseen in so many units is set to the limits (`means`).
+With no variance at all, the share that may be unseen in so many units is set to the limits
+(`means`).
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ _TAIL = 0.025
 
 
 class Strata(NamedTuple):
-    """The strata of a set: each cell's, and how many units each has in the set and in the sample."""
+    """The strata of a set.
+
+    Each cell's, and how many units each has in the set and in the sample.
+    """
 
     of_cell: Mapping[str, int]
     units: Sequence[int]
@@ -38,7 +43,10 @@ class Strata(NamedTuple):
 
 
 def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
-    """Allocates a sample in proportion; cells too small for two units are joined with the next ones by name."""
+    """Allocates a sample in proportion.
+
+    Cells too small for two units are joined with the next ones by name.
+    """
     total = sum(sizes.values())
     of_cell: dict[str, int] = {}
     units: list[int] = []
@@ -50,12 +58,12 @@ def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
         of_cell[cell] = len(units) - 1
     if len(units) > 1 and units[-1] * drawn < _LEAST * total:
         units[-2:] = [units[-2] + units[-1]]
-        of_cell = {cell: min(place, len(units) - 1) for cell, place in of_cell.items()}
+        of_cell = {cell: min(index, len(units) - 1) for cell, index in of_cell.items()}
     shares = [divmod(each * drawn, total) for each in units]
     left = drawn - sum(whole for whole, _ in shares)
-    rounded_up = sorted(range(len(units)), key=lambda place: -shares[place][1])[:left]
+    rounded_up = sorted(range(len(units)), key=lambda index: -shares[index][1])[:left]
     return Strata(
-        of_cell, units, [whole + (place in rounded_up) for place, (whole, _) in enumerate(shares)]
+        of_cell, units, [whole + (index in rounded_up) for index, (whole, _) in enumerate(shares)]
     )
 
 
@@ -73,7 +81,7 @@ def cell_of(task: TaskSpec, item: Item) -> str:
 def strata_of(
     task: TaskSpec, items: Sequence[Item], drawn: Mapping[str, Any]
 ) -> tuple[list[int], Sequence[int]]:
-    """The stratum of each item of a sample, as its recipe says that it was drawn, and how many units the set has in each."""
+    """The stratum of each item of a sample by its recipe, and how many units the set has in each."""
     strata = allocate(drawn["strata"], drawn["drawn"])
     cells: dict[str, str] = {}
     for item in items:
@@ -93,22 +101,23 @@ def whole_set_estimate(
 ) -> Estimate:
     """Estimates a statistic of the whole set with its 95 % interval.
 
-    `columns`: numerators and denominators in turns, of parts whose ratios are added up by `shares`; `nan` for items without a
-    value. `strata` has each item's, `units` how many the set has in each; `clusters` are given where they were drawn whole.
+    `columns`: numerators and denominators in turns, of parts whose ratios are added up by `shares`;
+    `nan` for items without a value. `strata` has each item's, `units` how many the set has in each;
+    `clusters` are given where they were drawn whole.
     """
     table = np.array(columns, dtype=np.float64)
-    known = np.atleast_1d(np.isfinite(table).all(axis=0))
+    counted = np.atleast_1d(np.isfinite(table).all(axis=0))
     labels = (
-        np.arange(len(known))
+        np.arange(len(counted))
         if clusters is None
         else np.unique(np.asarray(clusters), return_inverse=True)[1]
     )
-    names, unit = np.unique(labels[known], return_inverse=True)
+    names, unit = np.unique(labels[counted], return_inverse=True)
     stratum = np.zeros(len(names), dtype=np.intp)
-    stratum[unit] = np.asarray(strata, dtype=np.intp)[known]
-    sums = np.stack([np.bincount(unit, column[known], len(names)) for column in table])
+    stratum[unit] = np.asarray(strata, dtype=np.intp)[counted]
+    sums = np.stack([np.bincount(unit, column[counted], len(names)) for column in table])
     n, k = (
-        int((table[1::2, known] != 0.0).any(axis=0).sum()),
+        int((table[1::2, counted] != 0.0).any(axis=0).sum()),
         float((sums[1::2] != 0.0).any(axis=0).sum()),
     )
     drawn = np.bincount(stratum, minlength=len(units)).astype(np.float64)
@@ -154,18 +163,19 @@ def whole_set_estimate(
 def whole_set_shift(
     sampled: float,
     end: int,
-    known: Sequence[Sequence[float]],
+    counted: Sequence[Sequence[float]],
     decided: Sequence[Sequence[float]],
     shares: Sequence[float],
     estimate: Callable[[Sequence[Sequence[float]]], Estimate],
 ) -> float:
-    """How far a bound of the whole set lies from its estimate, given that of the sample lies `sampled` from its value.
+    """How far a set's bound lies from its estimate; that of the sample lies `sampled` from its value.
 
-    Missing items move a bound as in the sample. An unclear answer stands for as many items of the set as its stratum says:
-    `decided` are the columns with every such answer at the `end` (0 low, 1 high), where it may also not come to count.
+    Missing items move a bound as in the sample. An unclear answer stands for as many items of the
+    set as its stratum says: `decided` are the columns with every such answer at the `end` (0 low, 1
+    high), where it may also not come to count.
     """
     outermost = min if end == 0 else max
-    columns = outermost((decided, known), key=lambda each: total_of(each, shares))
-    in_set = estimate(columns).value - estimate(known).value
-    in_sample = total_of(columns, shares) - total_of(known, shares)
+    columns = outermost((decided, counted), key=lambda each: total_of(each, shares))
+    in_set = estimate(columns).value - estimate(counted).value
+    in_sample = total_of(columns, shares) - total_of(counted, shares)
     return outermost(0.0, sampled + in_set - in_sample)

@@ -1,7 +1,8 @@
-"""Intervals of a proportion, accurate to 1e-9 for up to ten million items, and what unscored items could change.
+"""Intervals of a proportion, accurate to 1e-9, and what unscored items could change.
 
-Wilson (1927), J Am Stat Assoc 22:209; compared by Newcombe (1998), Stat Med 17:857. Clustered: Franco et al.
-(2019), J Surv Stat Methodol 7:334 (effective sample size); Korn and Graubard (1998), Survey Methodology 24:193 (their t).
+Wilson (1927), J Am Stat Assoc 22:209; compared by Newcombe (1998), Stat Med 17:857. Clustered:
+Franco et al. (2019), J Surv Stat Methodol 7:334 (effective sample size); Korn and Graubard (1998),
+Survey Methodology 24:193 (their t).
 """
 
 from __future__ import annotations
@@ -21,9 +22,17 @@ from medical_tasks.scoring.estimates import (
     check_whole,
 )
 
+_STANDARD_NORMAL = NormalDist()
+_TINY = 1e-300
+_MOST_TERMS = 100_000
+_MOST_STEPS = 2_000
+
 
 def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of `successes` out of `n`, without continuity correction; (nan, nan) for n = 0."""
+    """Wilson's score interval of `successes` out of `n`, without continuity correction.
+
+    (nan, nan) for n = 0.
+    """
     n, successes = check_whole("n", n, least=0), check_whole("successes", successes, least=0)
     if successes > n:
         raise ValueError(f"successes must be at most n, {n}; got {successes}")
@@ -34,18 +43,18 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tupl
 
 
 def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
-    """The lowest and highest mean there could have been, had the unscored items come out all 0 or all 1.
+    """The lowest and highest mean possible, had the unscored items come out all 0 or all 1.
 
     `nan` among the scored (the metric has no denominator there) is in neither mean nor `n_asked`.
     """
     column = as_column("values_scored", values_scored, limits=UNIT)
-    asked = check_whole("n_asked", n_asked, least=0)
-    if asked < len(column):
+    items = check_whole("n_asked", n_asked, least=0)
+    if items < len(column):
         raise ValueError(
-            f"n_asked must be at least the number of values_scored, {len(column)}; got {asked}"
+            f"n_asked must be at least the number of values_scored, {len(column)}; got {items}"
         )
     defined = column[~np.isnan(column)]
-    denominator = asked - (len(column) - len(defined))
+    denominator = items - (len(column) - len(defined))
     if denominator == 0:
         return math.nan, math.nan
     total = math.fsum(defined)
@@ -53,7 +62,10 @@ def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
 
 
 def wilson(p: float, n: float, z: float) -> tuple[float, float]:
-    """Wilson's interval for a proportion p of n > 0 items, n whole or effective; the ends 0 and 1 are exact."""
+    """Wilson's interval for a proportion p of n > 0 items, n whole or effective.
+
+    The ends 0 and 1 are exact.
+    """
     centre = p + z * z / (2.0 * n)
     spread = z * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
     scale = 1.0 + z * z / n
@@ -62,19 +74,16 @@ def wilson(p: float, n: float, z: float) -> tuple[float, float]:
     return low, high
 
 
-_STANDARD_NORMAL = NormalDist()
-_TINY = 1e-300
-_MOST_TERMS = 100_000
-_MOST_STEPS = 2_000
-
-
 def normal_quantile(p: float) -> float:
     """The z below which a standard normal variable lies with probability `p`, 0 < p < 1."""
     return _STANDARD_NORMAL.inv_cdf(p)
 
 
 def normal_cdf(z: float) -> float:
-    """Probability that a standard normal variable is at most `z`; keeps its precision far into the lower tail."""
+    """Probability that a standard normal variable is at most `z`.
+
+    Keeps its precision far into the lower tail.
+    """
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
@@ -97,7 +106,10 @@ def binomial_tail(successes: int, n: int, p: float) -> float:
 
 
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """The x with I_x(a, b) = p, for p in 0-1. Newton steps, halving the bracket wherever a step would leave it."""
+    """The x with I_x(a, b) = p, for p in 0-1.
+
+    Newton steps, halving the bracket wherever a step would leave it.
+    """
     if p <= 0.0:
         return 0.0
     if p >= 1.0:
@@ -121,7 +133,10 @@ def beta_quantile(p: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)
 def student_quantile(p: float, df: float) -> float:
-    """The t below which Student's t with `df` > 0 degrees of freedom (whole or not) lies with probability p."""
+    """The t below which Student's t with `df` degrees of freedom lies with probability p.
+
+    `df` is above 0, and need not be whole.
+    """
     if p == 0.5:
         return 0.0
     if p < 0.5:
@@ -143,7 +158,7 @@ def _log_density(x: float, a: float, b: float) -> float:
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction 1 + d1/(1 + d2/(1 + ...)) of DLMF 8.17.22, from the front (modified Lentz)."""
+    """The continued fraction of DLMF 8.17.22, from the front (modified Lentz)."""
     value, c, d = 1.0, 1.0, 0.0
     for term in range(1, _MOST_TERMS):
         m = term // 2

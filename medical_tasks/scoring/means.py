@@ -33,6 +33,7 @@ from medical_tasks.scoring.estimates import (
     Limits,
     as_binary,
     as_column,
+    check_limits,
     check_probability,
     check_same_length,
     cluster_codes,
@@ -67,7 +68,8 @@ def mean_interval(
 
     Args:
         values: one an item; `nan` where an item has none and does not count.
-        clusters: the label of each item's cluster; every item weighs the same, whatever its cluster.
+        clusters: the label of each item's cluster; every item weighs the same, whatever its
+            cluster.
         limits: the smallest and largest value an item can have, either of which may be infinite;
             None for no limits.
         confidence: of the interval, strictly between 0 and 1.
@@ -79,7 +81,7 @@ def mean_interval(
         >>> round(found.value, 3), round(found.ci_low, 3), round(found.ci_high, 3)
         (0.95, 0.846, 0.985)
     """
-    _check_limits(limits)
+    check_limits(limits, finite=False)
     column = as_column("values", values, limits=limits)
     counted = np.where(np.isnan(column), np.nan, 1.0)
     return _interval([column, counted], [1.0], clusters, limits, confidence)
@@ -88,17 +90,20 @@ def mean_interval(
 def proportion_interval(
     values: npt.ArrayLike, *, clusters: Clusters | None = None, confidence: float = 0.95
 ) -> Estimate:
-    """The proportion of items that are right: Wilson's interval, and `mean_interval` of clusters."""
+    """The proportion of items that are right.
+
+    Wilson's interval, and `mean_interval` of clusters.
+    """
     column = as_binary("values", values)
     counted = ~np.isnan(column)
     if clusters is not None:
         codes = cluster_codes(clusters, len(column))[counted]
         if len(np.unique(codes)) < len(codes):
             return mean_interval(column, clusters=clusters, confidence=confidence)
-    known = column[counted]
-    low, high = wilson_interval(int(known.sum()), len(known), confidence=confidence)
-    value = float(known.mean()) if len(known) else math.nan
-    return Estimate(value, low, high, len(known))
+    decided = column[counted]
+    low, high = wilson_interval(int(decided.sum()), len(decided), confidence=confidence)
+    value = float(decided.mean()) if len(decided) else math.nan
+    return Estimate(value, low, high, len(decided))
 
 
 def ratio_interval(
@@ -107,18 +112,17 @@ def ratio_interval(
     *,
     clusters: Clusters | None = None,
     limits: Limits | None = UNIT,
-    confidence: float = 0.95,
 ) -> Estimate:
     """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators.
 
     Items with 0 in both, or with `nan` in either, do not count; `limits` is the range an item's own
     ratio can lie in. Other arguments as for `mean_interval`.
     """
-    _check_limits(limits)
+    check_limits(limits, finite=False)
     above, below = as_column("numerators", numerators), as_column("denominators", denominators)
     check_same_length(numerators=above, denominators=below)
     _check_ratios(above, below, limits)
-    return _interval([above, below], [1.0], clusters, limits, confidence)
+    return _interval([above, below], [1.0], clusters, limits)
 
 
 def average_interval(
@@ -127,7 +131,6 @@ def average_interval(
     *,
     clusters: Clusters | None = None,
     limits: Limits | None = UNIT,
-    confidence: float = 0.95,
 ) -> Estimate:
     """An average of pooled ratios over the same items, such as an overall score.
 
@@ -137,11 +140,10 @@ def average_interval(
         shares: the weight of each ratio, adding up to 1.
         clusters: as for `mean_interval`.
         limits: as for `mean_interval`.
-        confidence: as for `mean_interval`.
     """
-    _check_limits(limits)
-    named = [as_column(f"columns[{place}]", column) for place, column in enumerate(columns)]
-    return _interval(named, shares, clusters, limits, confidence)
+    check_limits(limits, finite=False)
+    named = [as_column(f"columns[{index}]", column) for index, column in enumerate(columns)]
+    return _interval(named, shares, clusters, limits)
 
 
 def score_ends(
@@ -188,11 +190,6 @@ def unseen_share(tail: float, clusters: float) -> float:
     They would all be alike with probability (1-q)^clusters, which is `tail` for this q.
     """
     return -math.expm1(math.log(tail) / clusters)
-
-
-def _check_limits(limits: Limits | None) -> None:
-    if limits is not None and not limits[0] < limits[1]:
-        raise ValueError(f"limits must be two numbers, the lower first, or None; got {limits!r}")
 
 
 def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
@@ -243,29 +240,29 @@ def _interval(
     shares: Sequence[float],
     clusters: Clusters | None,
     limits: Limits | None,
-    confidence: float,
+    confidence: float = 0.95,
 ) -> Estimate:
     """The estimate of an average of ratios with its interval, or what it is of too few clusters."""
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0
     low, high = limits or WITHOUT_LIMITS
-    found = _contributions(columns, shares, clusters)
-    if not math.isfinite(found.value):
-        return Estimate(math.nan, math.nan, math.nan, found.items)
-    value = min(max(found.value, low), high)
-    if found.clusters == 1:
+    error = _contributions(columns, shares, clusters)
+    if not math.isfinite(error.value):
+        return Estimate(math.nan, math.nan, math.nan, error.items)
+    value = min(max(error.value, low), high)
+    if error.clusters == 1:
         ends = low, high
-    elif found.variance > ROUNDING**2 and low < value < high:
+    elif error.variance > ROUNDING**2 and low < value < high:
         ends = score_ends(
             value,
-            found.variance,
-            t=student_quantile(1.0 - tail, max(1.0, found.effective - 1.0)),
-            exposure=found.exposure,
+            error.variance,
+            t=student_quantile(1.0 - tail, max(1.0, error.effective - 1.0)),
+            exposure=error.exposure,
             limits=(low, high),
         )
     else:
-        ends = _ends_of_alike(value, found.effective, tail, (low, high))
+        ends = _ends_of_alike(value, error.effective, tail, (low, high))
     low, high = min(ends[0], value), max(ends[1], value)
-    return Estimate(value, finite_end(low), finite_end(high), found.items)
+    return Estimate(value, finite_end(low), finite_end(high), error.items)
 
 
 def _contributions(
@@ -278,11 +275,11 @@ def _contributions(
     above, below = totals[::2], totals[1::2]
     if not table.n or not all(below):
         return _Contributions(math.nan, math.nan, table.n, 0.0, table.n_clusters, table.effective)
-    ratios = [one / of for one, of in zip(above, below, strict=True)]
+    ratios = [total / of for total, of in zip(above, below, strict=True)]
     value = math.fsum(share * ratio for share, ratio in zip(shares, ratios, strict=True))
     added = np.zeros(table.n_clusters)
-    for place, (share, ratio, of) in enumerate(zip(shares, ratios, below, strict=True)):
-        numerators, denominator = table.rows[:, 2 * place], table.rows[:, 2 * place + 1]
+    for index, (share, ratio, of) in enumerate(zip(shares, ratios, below, strict=True)):
+        numerators, denominator = table.rows[:, 2 * index], table.rows[:, 2 * index + 1]
         added += share / of * (numerators - ratio * denominator)
     k = table.n_clusters
     variance = k / (k - 1.0) * math.fsum(added**2) if k > 1 else math.nan
@@ -324,7 +321,10 @@ def _count_ends(value: float, variance: float, *, t: float, exposure: float) -> 
 
 
 def finite_end(end: float) -> float:
-    """The end of an interval: `nan` where the data do not give one, 0 where it is 0 but for rounding."""
+    """The end of an interval.
+
+    `nan` where the data do not give one, 0 where it is 0 but for rounding.
+    """
     if not math.isfinite(end):
         return math.nan
     return 0.0 if abs(end) <= ROUNDING else end

@@ -1,9 +1,10 @@
-"""Two runs on the same items: differences (b minus a), McNemar's test, detectable differences, families of tests.
+"""Two runs on the same items: differences (b minus a), tests, detectable differences.
 
-A p-value is the smallest a for which the interval at confidence 1 - a leaves out zero; the far tail has the shape of Student's t,
-so p has no floor. McNemar (1947), Psychometrika 12:153; mid-p: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91;
-clusters are exchanged whole (sign flips of their differences m, with the product of cos(m t) transformed back). Power: Bloom
-(1995), Minimum detectable effects, Evaluation Review 19:547.
+A p-value is the smallest a for which the interval at confidence 1 - a leaves out zero; the far tail
+has the shape of Student's t, so p has no floor. McNemar (1947), Psychometrika 12:153; mid-p:
+Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol 13:91; clusters are exchanged whole (sign
+flips of their differences m, with the product of cos(m t) transformed back). Power: Bloom (1995),
+Minimum detectable effects, Evaluation Review 19:547.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ def paired_bootstrap(
     limits: Limits | None = UNIT,
     **drawing: Unpack[Drawing],
 ) -> Comparison:
-    """The difference of two runs' means over the same items, b minus a; `nan` in either run does not count."""
+    """The difference of two runs' means over the same items, b minus a.
+
+    `nan` in either run does not count.
+    """
     first, second, counted = _sides(a, b, limits)
     return _compare(
         [first, counted], [second, counted], quotient, counted, clusters, limits, **drawing
@@ -77,7 +81,10 @@ def paired_bootstrap_statistic(
     limits: Limits | None = UNIT,
     **drawing: Unpack[Drawing],
 ) -> Comparison:
-    """The difference of two runs' statistic of sums (see `bootstrap_statistic`) over the same items, b minus a."""
+    """The difference of two runs' statistic of sums over the same items, b minus a.
+
+    The statistic is as `bootstrap_statistic` takes it.
+    """
     check_limits(limits)
     if len(columns_a) != len(columns_b) or not len(columns_a):
         raise ValueError(
@@ -108,7 +115,7 @@ def _compare(
     limits: Limits | None,
     **drawing: Unpack[Drawing],
 ) -> Comparison:
-    """The statistic of both runs and their difference, worked out in an orientation that swapping does not change."""
+    """Both runs' statistic and its difference, in an orientation that swapping does not change."""
     width = len(first)
 
     def difference(*sums: Floats) -> Floats:
@@ -120,12 +127,13 @@ def _compare(
     table, sign = _orientation(first, second, weights, clusters)
     span = None if limits is None else (limits[0] - limits[1], limits[1] - limits[0])
     draws, (low, high) = draw_interval(table, difference, span, **drawing)
-    values = [_value(table.totals()[part], function) for part in (slice(width), slice(width, None))]
+    values = [_value(table.totals()[side], function) for side in (slice(width), slice(width, None))]
     if sign < 0:
         low, high = -high, -low
         values.reverse()
     elif sign == 0:
-        # The runs can be exchanged item by item: zero difference, and an interval that is its own mirror image.
+        # The runs can be exchanged item by item: zero difference, and an interval that is its own
+        # mirror image.
         low, high = -(high - low) / 2.0, (high - low) / 2.0
     return Comparison(
         value_a=values[0],
@@ -142,7 +150,10 @@ def _compare(
 def _orientation(
     first: list[Floats], second: list[Floats], weights: Floats, clusters: Clusters | None
 ) -> tuple[SumTable, int]:
-    """The table of the runs in the order that sorts first: 1 as given, -1 swapped, 0 when both orders are alike."""
+    """The table of the runs in the order that sorts first.
+
+    1 as given, -1 swapped, 0 when both orders are alike.
+    """
     forward = sum_table([*first, *second], weights, clusters)
     backward = sum_table([*second, *first], weights, clusters)
     differing = np.flatnonzero(forward.rows != backward.rows)
@@ -187,7 +198,8 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
         return 1.0
     quantile = -normal_quantile(level) * math.sqrt(df / draws.size)
     if beyond < counted:
-        # The distance from the value to zero, in distances from the value to the draw that belongs to the level.
+        # The distance from the value to zero, in distances from the value to the draw that belongs
+        # to the level.
         away = np.sort(np.sign(draws.value) * draws.values[~np.isnan(draws.values)])[
             counted - 1 - draws.undefined
         ]
@@ -199,7 +211,10 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
 
 
 def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None) -> McNemar:
-    """Whether two runs differ in how many of the same items they have right: 1, or 0 for wrong, or `nan`, which does not count."""
+    """Whether two runs differ in how many of the same items they have right.
+
+    1, or 0 for wrong, or `nan`, which does not count.
+    """
     first, second = as_binary("a", a), as_binary("b", b)
     check_same_length(a=first, b=second)
     counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
@@ -216,7 +231,7 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = N
 
 
 def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """Exact and mid-p two-sided p-value of a sum of non-zero differences whose signs are coin flips."""
+    """Exact and mid-p two-sided p-value of a sum of differences whose signs are coin flips."""
     if not differences.size:
         return 1.0, 1.0
     sizes = np.abs(differences)
@@ -261,11 +276,12 @@ def minimum_detectable_difference(
     clusters: Clusters | None = None,
     limits: Limits | None = UNIT,
 ) -> float:
-    """The smallest true difference of two runs' means that these items detect, given how much the runs vary on them.
+    """The smallest true difference of two runs' means that items varying like these detect.
 
-    A two-sided test at `ALPHA` finds it with probability `POWER`. Where all clusters show the same difference, the spread is not
-    known to be zero: the share of clusters that may still differ (see `bootstrap`) is then taken to differ as far as the
-    limits allow. More than the limits allow means that no difference is found so surely.
+    A two-sided test at `ALPHA` finds it with probability `POWER`. Where all clusters show the same
+    difference, the spread is not known to be zero: the share of clusters that may still differ (see
+    `bootstrap`) is then taken to differ as far as the limits allow. More than the limits allow
+    means that no difference is found so surely.
     """
     first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
@@ -295,11 +311,12 @@ def equivalence(
     clusters: Clusters | None = None,
     limits: Limits | None = UNIT,
 ) -> tuple[float, float]:
-    """Two p-values about the true difference of two runs' means: that it is within the margin, and that it is beyond it.
+    """P-values that the true difference of two means is within a margin, and beyond it.
 
-    Two one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657), of items that are right or wrong by Tango's score
-    (1998, Stat Med 17:891), whose variance is that at the margin: one taken from the items is too small where few of them differ.
-    Clusters widen it by the design effect. `nan` for fewer than two clusters.
+    Two one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657), of items that are right
+    or wrong by Tango's score (1998, Stat Med 17:891), whose variance is that at the margin: one
+    taken from the items is too small where few of them differ. Clusters widen it by the design
+    effect. `nan` for fewer than two clusters.
     """
     first, second, counted = _sides(a, b, limits)
     table = sum_table([second - first, counted], counted, clusters)
@@ -338,9 +355,10 @@ def equivalence(
 
 
 def holm(p_values: npt.ArrayLike) -> list[float]:
-    """Holm's adjusted p-values: those at most alpha may be called significant, with family-wise error at most alpha.
+    """Holm's adjusted p-values: those of at most alpha are significant, by family-wise error.
 
-    Source: Holm (1979), Scand J Stat 6:65. `nan` (a test that could not be made) is no member of the family and stays `nan`.
+    Source: Holm (1979), Scand J Stat 6:65. `nan` (a test that could not be made) is no member of
+    the family and stays `nan`.
     """
     array = np.asarray(p_values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):

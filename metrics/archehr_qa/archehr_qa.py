@@ -6,15 +6,11 @@ archehr_qa.compute(predictions=["He had a stroke. |1|"], references=[{"sentence_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
-import evaluate  # noqa: TID253
+import evaluate  # noqa: F401, TID253 - `evaluate.load` reads here what the module needs
 
 from medical_tasks.benchmarks.archehr_qa.metric import METRIC_COLUMNS, score_answers
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET
-from medical_tasks.harness.evaluate_rows import DatasetRows
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
+from medical_tasks.harness.evaluate_metric import benchmark_metric
 
 _DESCRIPTION = """\
 Whether an answer to a patient's question cites the sentences of the note that the answer needs (factuality), and how like a
@@ -45,42 +41,18 @@ Returns:
     coverage: dict of answers, cited and valid.
 """
 
-
-class ArchehrQa(DatasetRows, evaluate.Metric):
-    """Factuality, relevance and form, with intervals."""
-
-    columns = METRIC_COLUMNS
-
-    def _info(self) -> evaluate.MetricInfo:
-        text = datasets.Value("string")
-        row = dict.fromkeys(("patient_narrative", "clinician_question", "clinician_answer"), text)
-        row |= {
-            name: datasets.Sequence(text) for name in ("sentence_ids", "sentences", "relevance")
-        }
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=DATASET.citation,
-            inputs_description=_INPUTS,
-            features=datasets.Features({"predictions": text, "references": row}),
-            homepage=DATASET.homepage,
-            reference_urls=[DATASET.paper],
-        )
-
-    def _compute(
-        self,
-        *,
-        predictions: list[str],
-        references: list[Mapping[str, Any]],
-        official: bool = False,
-        bertscore: str | None = None,
-        umls: str | None = None,
-        alignscore: str | None = None,
-    ) -> dict[str, Any]:
-        return score_answers(
-            predictions,
-            references,
-            official=official,
-            bertscore=bertscore,
-            umls=umls,
-            alignscore=alignscore,
-        )
+ArchehrQa = benchmark_metric(
+    ANSWER_TASKS[0],
+    description=_DESCRIPTION,
+    inputs=_INPUTS,
+    columns=METRIC_COLUMNS,
+    row={
+        "patient_narrative": "text",
+        "clinician_question": "text",
+        "clinician_answer": "text",
+        "sentence_ids": "texts",
+        "sentences": "texts",
+        "relevance": "texts",
+    },
+    score=score_answers,
+)

@@ -6,16 +6,13 @@ doclens.compute(predictions=["No fracture [0]."], references=[{"reference": "No 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
-import evaluate  # noqa: TID253
+import evaluate  # noqa: F401, TID253 - `evaluate.load` reads here what the module needs
 
 from medical_tasks.benchmarks.doclens.data import METRIC_COLUMNS
+from medical_tasks.benchmarks.doclens.declarations import OWN
 from medical_tasks.benchmarks.doclens.metric import score_texts
-from medical_tasks.benchmarks.doclens.spec import OWN
-from medical_tasks.harness.evaluate_rows import DatasetRows
+from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.harness.evaluate_metric import benchmark_metric
 
 _DESCRIPTION = """\
 Whether a generated medical text says all that its reference says (claim recall), nothing else (claim precision), and whether what
@@ -45,43 +42,11 @@ Returns:
     coverage: dict of texts and missing.
 """
 
-
-class Doclens(DatasetRows, evaluate.Metric):
-    """Claim and citation metrics, with intervals, bounds and coverage."""
-
-    columns = METRIC_COLUMNS
-
-    def _info(self) -> evaluate.MetricInfo:
-        text = datasets.Value("string")
-        row = {"reference": text, "sentences": datasets.Sequence(text)}
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=OWN.citation,
-            inputs_description=_INPUTS,
-            features=datasets.Features({"predictions": text, "references": row}),
-            homepage=OWN.homepage,
-            reference_urls=[OWN.paper],
-        )
-
-    def _compute(
-        self,
-        *,
-        predictions: list[str],
-        references: list[Mapping[str, Any]],
-        form: str = "text",
-        verdicts: Sequence[Mapping[str, Any]] | None = None,
-        judge: str = "lexical",
-        reference_claims: Sequence[Any] | None = None,
-        output_claims: Sequence[Any] | None = None,
-        citations: bool = True,
-    ) -> dict[str, Any]:
-        return score_texts(
-            predictions,
-            references,
-            form=form,
-            verdicts=verdicts,
-            judge=judge,
-            reference_claims=reference_claims,
-            output_claims=output_claims,
-            citations=citations,
-        )
+Doclens = benchmark_metric(
+    next(task for task in TASKS if task.dataset == OWN.name),
+    description=_DESCRIPTION,
+    inputs=_INPUTS,
+    columns=METRIC_COLUMNS,
+    row={"reference": "text", "sentences": "texts"},
+    score=score_texts,
+)

@@ -7,15 +7,13 @@ ehrnoteqa.compute(predictions=[answer], references=[{"choices": [...], "answer":
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
-import evaluate  # noqa: TID253
+import evaluate  # noqa: F401, TID253 - `evaluate.load` reads here what the module needs
 
 from medical_tasks.benchmarks.ehrnoteqa.metric import score_answers
 from medical_tasks.benchmarks.ehrnoteqa.questions import METRIC_COLUMNS
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
-from medical_tasks.harness.evaluate_rows import DatasetRows
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.harness.evaluate_metric import benchmark_metric
 
 _DESCRIPTION = """\
 Whether answers to clinicians' questions about discharge summaries are right, as in EHRNoteQA: by the mode of a judge's votes, which
@@ -46,43 +44,26 @@ Returns:
 """
 
 
-class Ehrnoteqa(DatasetRows, evaluate.Metric):
-    """Accuracy by verdicts, letters or probabilities, and text metrics, with intervals, bounds and coverage."""
+def _scored(
+    predictions: Sequence[str],
+    references: Sequence[str | Mapping[str, object]],
+    *,
+    sentence_bert: str | None = None,
+    clinical_bert: str | None = None,
+    **options: object,
+) -> Mapping[str, object]:
+    """Takes the folders of checkpoints as options of their own."""
+    folders = {"sentence_bert": sentence_bert, "clinical_bert": clinical_bert}
+    arguments = {name: folder for name, folder in folders.items() if folder is not None}
+    return score_answers(predictions, references, arguments=arguments, **options)  # type: ignore[arg-type]
 
-    columns = METRIC_COLUMNS
 
-    def _info(self) -> evaluate.MetricInfo:
-        text = datasets.Value("string")
-        choices = {"choices": datasets.Sequence(text), "answer": text}
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=DATASET.citation,
-            inputs_description=_INPUTS,
-            features=[
-                datasets.Features({"predictions": text, "references": choices}),
-                datasets.Features({"predictions": text, "references": text}),
-            ],
-            homepage=DATASET.homepage,
-            reference_urls=[DATASET.paper],
-        )
-
-    def _compute(
-        self,
-        *,
-        predictions: list[str],
-        references: list[str | Mapping[str, Any]],
-        format: str = "open",  # noqa: A002
-        verdicts: Sequence[Any] | None = None,
-        judge: str = "lexical",
-        sentence_bert: str | None = None,
-        clinical_bert: str | None = None,
-    ) -> dict[str, Any]:
-        given = {"sentence_bert": sentence_bert, "clinical_bert": clinical_bert}
-        return score_answers(
-            predictions,
-            references,
-            format=format,
-            verdicts=verdicts,
-            judge=judge,
-            arguments={name: folder for name, folder in given.items() if folder is not None},
-        )
+Ehrnoteqa = benchmark_metric(
+    TASKS[0],
+    description=_DESCRIPTION,
+    inputs=_INPUTS,
+    columns=METRIC_COLUMNS,
+    row={"choices": "texts", "answer": "text"},
+    or_text=True,
+    score=_scored,
+)

@@ -6,16 +6,12 @@ kqa.compute(predictions=[answer], references=[{"must_have": [...], "nice_to_have
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
-import evaluate  # noqa: TID253
+import evaluate  # noqa: F401, TID253 - `evaluate.load` reads here what the module needs
 
 from medical_tasks.benchmarks.kqa.data import METRIC_COLUMNS
 from medical_tasks.benchmarks.kqa.metric import score_answers
-from medical_tasks.benchmarks.kqa.spec import DATASET
-from medical_tasks.harness.evaluate_rows import DatasetRows
+from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.harness.evaluate_metric import benchmark_metric
 
 _DESCRIPTION = """\
 How much of what a physician would have said an answer to a patient's question says (comprehensiveness: share of must-have
@@ -44,39 +40,11 @@ Returns:
     coverage: dict of answers, statements, missing.
 """
 
-
-class Kqa(DatasetRows, evaluate.Metric):
-    """Comprehensiveness and hallucination rate, with intervals, bounds and coverage."""
-
-    columns = METRIC_COLUMNS
-
-    def _info(self) -> evaluate.MetricInfo:
-        text = datasets.Value("string")
-        row = {"must_have": datasets.Sequence(text), "nice_to_have": datasets.Sequence(text)}
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=DATASET.citation,
-            inputs_description=_INPUTS,
-            features=datasets.Features({"predictions": text, "references": row}),
-            homepage=DATASET.homepage,
-            reference_urls=[DATASET.paper],
-        )
-
-    def _compute(
-        self,
-        *,
-        predictions: list[str],
-        references: list[Mapping[str, Any]],
-        verdicts: Sequence[Sequence[Any]] | None = None,
-        weights: Any = None,
-        relation: Any = "entails",
-        normalised: bool = False,
-    ) -> dict[str, Any]:
-        return score_answers(
-            predictions,
-            references,
-            verdicts=verdicts,
-            weights=weights,
-            relation=relation,
-            normalised=normalised,
-        )
+Kqa = benchmark_metric(
+    KQA,
+    description=_DESCRIPTION,
+    inputs=_INPUTS,
+    columns=METRIC_COLUMNS,
+    row={"must_have": "texts", "nice_to_have": "texts"},
+    score=score_answers,
+)

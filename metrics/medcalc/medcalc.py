@@ -1,4 +1,4 @@
-"""The two accuracies of MedCalc-Bench as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.medcalc_bench.scoring`.
+"""The two accuracies of MedCalc-Bench as an `evaluate` metric: a thin layer over the scorer of its task.
 
 medcalc = evaluate.load("metrics/medcalc")          # or evaluate.load(medical_tasks.metric_path("medcalc"))
 medcalc.compute(predictions=[reply], references=[{"calculator_id": 2, "answer": "25.238", "lower": ..., "upper": ...}])
@@ -6,18 +6,14 @@ medcalc.compute(predictions=[reply], references=[{"calculator_id": 2, "answer": 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
-import datasets  # noqa: TID253  (a metric module is only ever loaded by evaluate)
-import evaluate  # noqa: TID253
+import evaluate  # noqa: F401, TID253 - `evaluate.load` reads here what the module needs
 
 from medical_tasks.benchmarks.medcalc_bench.data import METRIC_COLUMNS
-from medical_tasks.benchmarks.medcalc_bench.official import official_decision
-from medical_tasks.benchmarks.medcalc_bench.scoring import decide
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
-from medical_tasks.harness.evaluate_rows import DatasetRows
-from medical_tasks.scoring.intervals import wilson_interval
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
+from medical_tasks.harness.evaluate_metric import benchmark_metric, reporting_only, score_rows
+from medical_tasks.harness.evaluate_rows import Row
 
 _DESCRIPTION = """\
 Share of replies to MedCalc-Bench questions that give the right answer: exactly for scores, within the row's limits (5 %) for
@@ -42,50 +38,24 @@ Returns:
 """
 
 
-class Medcalc(DatasetRows, evaluate.Metric):
-    """MedCalc-Bench accuracy, sane and official, with Wilson intervals."""
+def _fields(reference: Row) -> Row:
+    """The columns of a built row, without the values by which its label is recomputed."""
+    return {
+        "calculator_id": reference["calculator_id"],
+        "ground_truth_answer": reference["answer"],
+        "lower_limit": reference["lower"],
+        "upper_limit": reference["upper"],
+        "relevant_entities": "{}",
+    }
 
-    columns = METRIC_COLUMNS
 
-    def _info(self) -> evaluate.MetricInfo:
-        text = datasets.Value("string")
-        row = {
-            "calculator_id": datasets.Value("int64"),
-            "answer": text,
-            "lower": text,
-            "upper": text,
-        }
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=MEDCALC_BENCH.citation,
-            inputs_description=_INPUTS,
-            features=datasets.Features({"predictions": text, "references": row}),
-            homepage=MEDCALC_BENCH.homepage,
-            reference_urls=[MEDCALC_BENCH.paper],
-        )
-
-    def _compute(
-        self,
-        *,
-        predictions: list[str],
-        references: list[Mapping[str, Any]],
-        confidence: float = 0.95,
-    ) -> dict[str, float]:
-        right = {"accuracy": 0, "accuracy_official": 0}
-        for reply, row in zip(predictions, references, strict=True):
-            calculator_id = int(row["calculator_id"])
-            limits = {"gold": row["answer"], "lower": row["lower"], "upper": row["upper"]}
-            right["accuracy"] += decide(reply, calculator_id=calculator_id, **limits).correct
-            right["accuracy_official"] += official_decision(
-                reply, calculator_id=calculator_id, **limits
-            ).correct
-        n = len(predictions)
-        result: dict[str, float] = {}
-        for name, count in right.items():
-            low, high = wilson_interval(count, n, confidence=confidence)
-            result |= {
-                name: count / n if n else float("nan"),
-                f"{name}_ci_low": low,
-                f"{name}_ci_high": high,
-            }
-        return {**result, "n": n}
+Medcalc = benchmark_metric(
+    MEDCALC,
+    description=_DESCRIPTION,
+    inputs=_INPUTS,
+    columns=METRIC_COLUMNS,
+    row={"calculator_id": "number", "answer": "text", "lower": "text", "upper": "text"},
+    score=partial(
+        score_rows, reporting_only(MEDCALC, "accuracy", "accuracy_official"), fields=_fields
+    ),
+)

@@ -1,4 +1,4 @@
-"""What people read at once is read, and nothing is read that they cannot tell: the forms of `benchmarks/reader_forms.json`."""
+"""What people read at once is read, and nothing is read that they cannot tell: the forms of `measurements/reader_forms.json`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from benchmarks.reader_forms import FOREIGN, READERS, Form, forms, outcome
+from measurements.reader_forms import FOREIGN, READERS, Form, forms, outcome
 
 FORMS: dict[str, list[Form]] = defaultdict(list)
 for form in forms():

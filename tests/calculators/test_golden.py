@@ -11,7 +11,7 @@ are texts of the steps; `absent` are the inputs taken as absent and `ignored` th
 patient, and how many points the score moves with another value of one input (of several, joined by ` + `, that take the same
 value). Numbers are in the rule's own unit, and stand on and beside every bound of the publication.
 
-`tests/golden/conversions.json` holds known conversions between units. `benchmarks/calculator_mutations.py` shows that every
+`tests/golden/conversions.json` holds known conversions between units. `measurements/calculator_mutations.py` shows that every
 constant of the rules moves one of these answers.
 """
 
@@ -169,7 +169,7 @@ def test_a_changed_constant_is_noticed() -> None:
         [
             sys.executable,
             "-m",
-            "benchmarks.calculator_mutations",
+            "measurements.calculator_mutations",
             "intensive_care.mean_arterial_pressure",
         ],
         cwd=ROOT,

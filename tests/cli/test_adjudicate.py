@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import medical_tasks as mt
-from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec, task_spec
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.data.construction import read_sheet, write_sheet
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import list_folders, private_home
@@ -25,7 +26,7 @@ from medical_tasks.leaderboard.submission_package.package_file import write_pack
 from medical_tasks.runs.adjudicating import COLUMNS, response_sha256
 from medical_tasks.runs.results import ITEMS_FILE, RESULTS_FILE, read_items, read_results
 from medical_tasks.spec import Item
-from tests.cli.conftest import Serving
+from tests.conftest import Serving
 from tests.fault_server import Call, FaultServer
 
 pytestmark = pytest.mark.usefixtures("demo_home")

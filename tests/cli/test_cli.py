@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
-from medical_tasks.cli.entry import VERBS, main
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
+from medical_tasks.cli.entry import main, verbs
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.results import read_items
 from tests.case_tables import tabled
@@ -186,7 +187,7 @@ def test_plan_says_how_many_items_are_needed(
     assert "has a true difference of 0.2" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@pytest.mark.parametrize("verb", sorted(verbs()))
 def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     if verb == "lighteval":
         pytest.skip("its help is lighteval's own; tests/harness runs it")

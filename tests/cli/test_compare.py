@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.cli.entry import main
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.support import write_run

@@ -12,8 +12,8 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main
 from medical_tasks.judges.checks import describe, last_check
 from tests.benchmarks.kqa.physicians_csv import JUDGED, MARKS, rows, write
-from tests.cli.conftest import Serving
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.conftest import Serving
 from tests.fault_server import Call, Fault, FaultServer
 from tests.support import SHARED, needs_shared
 

@@ -16,7 +16,7 @@ from medical_tasks.benchmarks.kqa.data import demo_rows
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.results import read_results
 from tests.benchmarks.ehrnoteqa.judged import CHOICE_TEMPLATE, OPEN_TEMPLATE, write_judge_checkout
-from tests.cli.conftest import Serving
+from tests.conftest import Serving
 from tests.fault_server import Call
 
 UNTIDY = (

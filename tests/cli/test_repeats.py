@@ -10,15 +10,15 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 import pytest
 
 import medical_tasks as mt
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
-from medical_tasks.comparison.comparing import read_compared
+from medical_tasks.comparison.compared import read_compared
 from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
@@ -26,7 +26,7 @@ from medical_tasks.report.collect import report_data
 from medical_tasks.report.page_data import decision
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import open_run_folder
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import TaskEntry, read_items, read_results
 from medical_tasks.runs.runner import RunOptions, run_model
 from medical_tasks.scoring.bootstrap import repeats
 from tests.cli.wrong_use import refuse, wrong_use
@@ -127,7 +127,7 @@ def data(demos: Path) -> TaskData:
     return replace(whole, items=whole.items[:20])
 
 
-def run(model: Model, data: TaskData, k: int, name: str = "run") -> tuple[dict[str, Any], Path]:
+def run(model: Model, data: TaskData, k: int, name: str = "run") -> tuple[TaskEntry, Path]:
     folder = open_run_folder(Path(name), {"test": 1})
     answered = run_model([MEDCALC], {"medcalc": data}, model, folder, RunOptions(repeats=k))
     assert answered is not None

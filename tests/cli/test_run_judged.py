@@ -14,9 +14,9 @@ import pytest
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.comparability import NO_OFFICIAL_FIGURES
-from medical_tasks.runs.results import read_items, read_results
-from tests.cli.conftest import Serving
+from medical_tasks.runs.results import TaskEntry, read_items, read_results
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.conftest import Serving
 from tests.fault_server import Call, Fault, FaultServer, randomly
 
 pytestmark = pytest.mark.usefixtures("demo_home")
@@ -68,9 +68,8 @@ ASK = ["--judge", "openai-api/test-host/scripted"]
 QUICK = ["--judge-args", "timeout=5,max_retries=6,total_time=20"]
 
 
-def entry(folder: Path) -> dict[str, Any]:
-    task: dict[str, Any] = read_results(folder)["tasks"]["kqa"]
-    return task
+def entry(folder: Path) -> TaskEntry:
+    return read_results(folder)["tasks"]["kqa"]
 
 
 def values(folder: Path) -> dict[str, Any]:
@@ -82,12 +81,6 @@ def verdicts(folder: Path) -> dict[str, str]:
     return {row["id"]: row["value"] for row in map(json.loads, lines)}
 
 
-@pytest.fixture
-def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medical_tasks.models.chat_reply.pause_before", lambda *_: 0.001)
-
-
-@pytest.mark.usefixtures("no_waits")
 def test_one_request_in_five_fails_and_no_number_moves(opening: Opening, tmp_path: Path) -> None:
     opening()
     assert main([*RUN, *ASK, "--out", "calm"]) == 0
@@ -103,7 +96,6 @@ def test_one_request_in_five_fails_and_no_number_moves(opening: Opening, tmp_pat
     assert len(verdicts(tmp_path / "storm")) == VERDICTS
 
 
-@pytest.mark.usefixtures("no_waits")
 def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

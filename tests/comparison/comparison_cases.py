@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.comparison.comparing import Compared, compare_pairs
+from medical_tasks.comparison.compared import Compared
+from medical_tasks.comparison.comparing import compare_pairs
 from medical_tasks.spec import MetricSpec, TaskSpec
 from tests.support import NO_BENCHMARK, write_run
 

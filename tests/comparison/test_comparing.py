@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.comparison.comparing import (
-    Compared,
-    Selection,
-    compare_pairs,
-    letter,
-    read_compared,
-)
+from medical_tasks.comparison.compared import Compared, Selection, letter, read_compared
+from medical_tasks.comparison.comparing import compare_pairs
 from medical_tasks.comparison.statistics import breakdown_names
 from medical_tasks.errors import UsageError
+from medical_tasks.runs.results import Results
 from tests.comparison.comparison_cases import (
     RECIPE,
     TASK,
@@ -76,7 +72,7 @@ def test_what_is_not_the_same_thing_is_refused() -> None:
     ):
         with pytest.raises(UsageError, match=message):
             compare_results(a, compared(a.rows, **change), TASKS)
-    other = Compared(label="b", results={"tasks": {"other": {}}}, rows=[])
+    other = Compared(label="b", results=cast(Results, {"tasks": {"other": {}}}), rows=[])
     with pytest.raises(UsageError, match="no task in common: a has toy; b has other"):
         compare_results(a, other, TASKS)
     with pytest.raises(UsageError, match="task 'other' of both runs is not known"):
@@ -184,7 +180,8 @@ def test_one_run_is_no_comparison_and_each_has_a_letter() -> None:
 
 def with_others(label: str, **tasks: dict[str, Any]) -> Compared:
     made = compared(rows([1.0, 0.0]), label)
-    made.results["tasks"].update({name: {"recipe": recipe} for name, recipe in tasks.items()})
+    others: Any = {name: {"recipe": recipe} for name, recipe in tasks.items()}
+    made.results["tasks"].update(others)
     return made
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from medical_tasks.comparison.comparing import Selection
+from medical_tasks.comparison.compared import Selection
 from medical_tasks.comparison.memory_gap import Sample, gap_of
 from medical_tasks.comparison.statistics import with_judge_error
 from medical_tasks.errors import UsageError
+from medical_tasks.runs.results import Results
 from medical_tasks.scoring.paired import minimum_detectable_difference
 from tests.comparison.comparison_cases import TASK, TASKS, compare_results, compared, row, rows
 
@@ -110,7 +111,7 @@ def test_damaged_items_and_recipes_are_told() -> None:
             UsageError, match="^b: its items are damaged: a row lacks its task or id. Score again.$"
         ):
             compare_results(good, lacking, TASKS)
-    damaged = replace(good, results={"tasks": {"toy": {"recipe": ["1-A"]}}})
+    damaged = replace(good, results=cast(Results, {"tasks": {"toy": {"recipe": ["1-A"]}}}))
     with pytest.raises(UsageError, match="their task version differs: '1-A' and 'none'"):
         compare_results(good, damaged, TASKS)
 
@@ -196,9 +197,9 @@ def test_drift_widens_a_difference_as_far_as_the_answers_of_both_runs_lie_apart(
     }
     entry = {"difference": 0.1, "ci_low": 0.04, "ci_high": 0.16, "p": 0.01, "p_value": 0.01}
 
-    def compared(*distances: float) -> dict[str, Any]:
+    def compared(*distances: float) -> Any:
         told = ({"length": {"distance": each, "drift": [-0.02, 0.1]}} for each in distances)
-        made: dict[str, Any] = dict(entry)
+        made: Any = dict(entry)
         with_judge_error(made, [{**labels, "widened_by": each} for each in told])
         return made
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from medical_tasks.comparison.comparing import Compared, Selection, compare_pairs
+from medical_tasks.comparison.compared import Compared, Selection
+from medical_tasks.comparison.comparing import compare_pairs
 from medical_tasks.comparison.tables import (
     add_flips,
     as_markdown,

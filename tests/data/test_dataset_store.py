@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import dataset_source
+from medical_tasks.catalog import dataset_source
 from medical_tasks.data import dataset_store
 from medical_tasks.data.building import build_source
 from medical_tasks.data.dataset_store import (

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import medical_tasks as mt
-from medical_tasks.benchmarks.catalog import BENCHMARKS, dataset_source
+from medical_tasks.catalog import benchmarks, dataset_source
 from medical_tasks.cli.entry import main
 from medical_tasks.data import fetching
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin
@@ -231,7 +231,7 @@ def test_what_is_not_fetched_is_never_asked_for(
 
 
 def test_open_datasets_say_first_how_to_fetch_and_pins_lie_where_files_are_found() -> None:
-    sources = [source for benchmark in BENCHMARKS for source in benchmark.sources()]
+    sources = [source for benchmark in benchmarks() for source in benchmark.sources()]
     fetched = {source.spec.name for source in sources if source.pins(source.spec.default_config)}
     assert fetched == {"medcalc_bench", "kqa", "aci_bench", "meqsum"}
     steps = [step for source in sources for step in source.spec.how_to_get if "--fetch" in step]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.ehrnoteqa_twin import NOTES_FILE, write_twin
-from medical_tasks.benchmarks.catalog import build_dataset
+from measurements.ehrnoteqa_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
 from medical_tasks.data.dataset_store import built_configs, read_rows, source_files
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.leakcheck import check_leaks
 from tests.benchmarks.ehrnoteqa.set_files import (

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from medical_tasks.benchmarks.catalog import BENCHMARKS
+from medical_tasks.catalog import benchmarks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import MARKER, BuiltConfig, BuiltSplit, marker_text
@@ -47,7 +47,8 @@ PIECES = (
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with the benchmark in the catalogue, its demo built, and a store of its own."""
-    monkeypatch.setattr("medical_tasks.benchmarks.catalog.BENCHMARKS", (*BENCHMARKS, BENCHMARK))
+    known = (*benchmarks(), BENCHMARK)
+    monkeypatch.setattr("medical_tasks.catalog.benchmarks", lambda: known)
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")

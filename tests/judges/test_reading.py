@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.benchmarks.doclens import judge_prompts as doclens
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts as load_ehr_prompts
 from medical_tasks.benchmarks.ehrnoteqa.judging import choice_question, open_question
 from medical_tasks.benchmarks.kqa import judge_prompts as kqa
+from medical_tasks.catalog import task_spec
 from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import (
     boolean,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.votes import VOTES, draw_votes, expected_calls, paper_agreement, session_calls
+from measurements.votes import VOTES, draw_votes, expected_calls, paper_agreement, session_calls
 from medical_tasks.judges.case import Decided, decide
 
 

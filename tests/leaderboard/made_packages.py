@@ -9,19 +9,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import dataset_spec, task_spec
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.leaderboard.board import event_name, package_name
 from medical_tasks.leaderboard.records import Event, Submitted, event_bytes
 from medical_tasks.leaderboard.submission_package.contents import Submitter, answer_sha256
-from medical_tasks.leaderboard.submission_package.package_file import (
-    make_manifest,
-    read_package,
-    zip_bytes,
-)
+from medical_tasks.leaderboard.submission_package.package_file import make_manifest
 from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.results import partial_facts
+from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.runs.estimation import BOOTSTRAP_SEED
-from medical_tasks.runs.results import SCHEMA_VERSION, item_rows, summarise
+from medical_tasks.runs.results import SCHEMA_VERSION, item_rows
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["cases", "fill", "package", "recipe_of"]

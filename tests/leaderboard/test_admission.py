@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.admission import AdmissionError, check_admission, marks, name_notes
 from medical_tasks.leaderboard.board import Board, entries_of, event_name
@@ -22,7 +22,7 @@ from medical_tasks.leaderboard.records import Event, event_bytes
 from medical_tasks.leaderboard.site import write_site
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import Package, PackageError
-from medical_tasks.leaderboard.submission_package.package_file import read_package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.submitters import name_key, name_problem
 from tests.leaderboard.made_packages import cases, package, recipe_of
 

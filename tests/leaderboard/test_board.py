@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset, task_spec, tasks
+from medical_tasks.catalog import task_spec, tasks
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import AlreadySubmittedError, QueueFullError, QueueLimits
 from medical_tasks.leaderboard.board import (
@@ -34,7 +35,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
     ReadLimits,
     VerifyOptions,
 )
-from medical_tasks.leaderboard.submission_package.package_file import read_package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.made_packages import cases, package

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.leaderboard import ranking
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.runs.recipes import recipe_differences

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import task_spec
 from medical_tasks.benchmarks.kqa.scoring import statement_plots
+from medical_tasks.catalog import task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.checks import check_key, record_check

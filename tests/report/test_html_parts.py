@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -8,13 +9,11 @@ from medical_tasks.report.html_parts import (
     COMPONENT_STYLES,
     PAGE_SCRIPTS,
     PAGE_STYLES,
-    Cell,
-    Column,
-    Row,
     assets_text,
     component_styles,
     html_table,
 )
+from medical_tasks.report.table import Cell, Column, Row, Table
 from tests.report.page_reading import PageReader
 
 COLUMNS = (
@@ -23,23 +22,23 @@ COLUMNS = (
 )
 ROWS = [
     Row([Cell("a <b>"), Cell("12.0", 12.0)], tags=("verified",)),
-    [Cell("c"), Cell("n/a")],
+    Row([Cell("c"), Cell("n/a")]),
 ]
 
 
-def table(**more: object) -> str:
-    return html_table(COLUMNS, ROWS, id="t", caption="A & B", filter_label="Filter", **more)  # type: ignore[arg-type]
+def table(rows: list[Row] = ROWS, **more: Any) -> str:
+    return html_table(Table(id="t", columns=COLUMNS, rows=rows, caption="A & B", **more))
 
 
 def test_a_table_is_whole_without_scripts() -> None:
-    read = PageReader(table(toggles=(("Verified", "verified", True),)))
+    read = PageReader(table(filter_label="Filter", toggles=(("Verified", "verified", True),)))
     assert read.faults == []
     assert read.elements["th"] == 4
     assert read.elements["td"] == 2
     for words in ("A & B", "a <b>", "12.0", "n/a", "Verified"):
         assert words in read.text
     assert read.elements["button"] == 0, "what only a script can do is added by it"
-    text = table()
+    text = table(filter_label="Filter")
     assert text.count('scope="col"') == text.count('scope="row"') == 2
     assert 'data-tags="verified"' in text
     assert 'role="region" tabindex="0" aria-labelledby="t-caption"' in text
@@ -63,18 +62,16 @@ def test_a_number_says_what_it_is_sorted_by_where_it_shows_something_else(
     cell: Cell, written: str
 ) -> None:
     """Thousands of cells stand in a report: what the script can read is not written twice."""
-    assert written in html_table(COLUMNS, [[Cell("a"), cell]], id="t", caption="")
+    assert written in table([Row([Cell("a"), cell])])
     assert r"/^-?[0-9,]*[0-9](\.[0-9]+)?$/" in assets_text("table.js")
 
 
 def test_an_empty_table_says_so_and_a_row_has_a_cell_a_column() -> None:
-    text = html_table(
-        COLUMNS, [], id="t", caption="None", filter_label="Filter", empty="Nobody <yet>."
-    )
+    text = table([], filter_label="Filter", empty="Nobody <yet>.")
     assert '<td class="mt-text" colspan="2">Nobody &lt;yet&gt;.</td>' in text
     assert "mt-controls" not in text
     with pytest.raises(ValueError, match="table t: a row has 1 cells, there are 2 columns"):
-        html_table(COLUMNS, [[Cell("a")]], id="t", caption="")
+        table([Row([Cell("a")])])
 
 
 def test_assets_are_found_and_cannot_end_their_element() -> None:
@@ -90,9 +87,9 @@ def test_assets_are_found_and_cannot_end_their_element() -> None:
 
 
 def test_styles_of_components_touch_nothing_else_and_know_large_tables() -> None:
-    rows = [[Cell(str(number)), Cell("1", 1.0)] for number in range(101)]
-    assert "data-large" in html_table(COLUMNS, rows, id="t", caption="")
-    assert "data-large" not in html_table(COLUMNS, rows[:100], id="t", caption="")
+    rows = [Row([str(number), Cell("1", 1.0)]) for number in range(101)]
+    assert "data-large" in table(rows)
+    assert "data-large" not in table(rows[:100])
     assert "const MOST = 100;" in assets_text("table.js")
     assert "nth-child(n + 101)" in assets_text("table.css")
     text = component_styles()

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from medical_tasks.io.table import align
-from medical_tasks.report.html_parts import Markup
-from medical_tasks.report.markdown import cell, code, render_markdown, render_report, table
+from medical_tasks.report.markdown import cell, code, markdown_table, render_markdown, render_report
 from medical_tasks.report.page_data import ReportData, ReportTask
+from medical_tasks.report.table import Cell, Cells
+from medical_tasks.report.tables import plain_table
 from medical_tasks.report.terminal import render_table
 from medical_tasks.runs.numbers import interval, percent
 from medical_tasks.spec import MetricSpec, Plot, PlotPoint
@@ -88,7 +89,7 @@ def test_markdown_has_headline_breakdown_and_recipe() -> None:
     assert "| right | 20.0 % | 10.0 to 30.0 | 10 | 10/12 |" in text
     assert text.index("| right | 20.0 %") < text.index(f"**{PAPER}**")
     assert "- 2 x no answer: timeout" in text
-    assert r"| a\|b | 10 | 20.0 (10.0 to 30.0) |" in text
+    assert r"| a\|b | 20.0 % | 10.0 to 30.0 | 10 |" in text
     assert '"task_version": "1-A"' in text
 
 
@@ -239,9 +240,13 @@ def test_the_headline_comes_first_with_interval_and_coverage() -> None:
         task("one", entry(unscored={"no answer: timeout": 2})),
         task("two", entry("hf/other", number=None)),
     )
-    assert "| toy | one | accuracy | 25.0 % | 12.5 to 25.0 | 4 | 4/6 | 25.0 to 25.0 |" in text
-    assert "| toy | two | accuracy | n/a | n/a | 4 | 4/4 | n/a |" in text
-    assert "| one | words (number) | 61.3 | 30.6 to 61.3 | 4 | 4/6 | 61.3 to 61.3 |" in text
+    assert (
+        "| toy | accuracy | one | 25.0 % | 12.5 to 25.0 | 4 | 4/6 | 25.0 to 25.0 | higher |" in text
+    )
+    assert "| toy | accuracy | two | n/a | n/a | 4 | 4/4 | n/a | higher |" in text
+    assert (
+        "| words (number) | one | 61.3 | 30.6 to 61.3 | 4 | 4/6 | 61.3 to 61.3 | higher |" in text
+    )
     assert (
         f"one:\n\n**{PAPER}**\n\nNot scored, and not counted as wrong:\n\n- 2 x no answer: timeout"
         in text
@@ -253,17 +258,17 @@ def test_breakdowns_of_several_runs_share_a_table() -> None:
     text = report(task("one", entry()), task("two", entry()))
     rows = [line for line in text.splitlines() if line.startswith(("| a\\|b |", "| c |"))]
     assert [row.split(" | ")[1] for row in rows] == ["one", "two", "one", "two"]
-    assert rows[0] == "| a\\|b | one | 4 | 50.0 (25.0 to 50.0) |"
-    assert rows[2] == "| c | one | 4 | n/a (n/a) |"
-    assert "| kind | n | accuracy (interval) |" in report(task("one", entry()))
+    assert rows[0] == "| a\\|b | one | 50.0 % | 25.0 to 50.0 | 4 |"
+    assert rows[2] == "| c | one | n/a | n/a | 4 |"
+    assert "| kind | accuracy | 95 % interval | n |" in report(task("one", entry()))
 
 
 def test_published_results_say_what_is_different_there_and_plots_are_tables() -> None:
     published = results_of_papers(CASES["published"])
     text = report(task("one", entry(), published=published))
     link = "[Toys, table 2](https://toys.example/paper)"
-    assert f"| GPT-4 | 1-shot | 50.9 | not stated | 1047 |  | {link} | note 1 |" in text
-    assert "| Old |  | not stated | 80.0 | not stated | people | A talk | none named |" in text
+    assert f"| GPT-4 | 1-shot | 50.9 | – | 1,047 |  | {link} | note 1 |" in text
+    assert "| Old |  | – | 80.0 | – | people | A talk | none named |" in text
     assert "\n1. Other rows. Another prompt.\n" in text
     assert "Published" not in report(task("one", entry()))
     point = PlotPoint(label="7", value=0.5, low=0.25, high=0.75, n=12)
@@ -304,5 +309,10 @@ def test_cells() -> None:
     assert cell(" a\n b | <c> ") == "a b \\| &lt;c>"
     assert cell("\\| \\` ![") == "&#92;\\| &#92;&#96; !&#91;"
     assert code("a`b|c\nd") == "`a'b\\|c d`"
-    rows = table(("x",), [(Markup("[a](https://b)"),), ("[a](b)",)]).splitlines()[2:]
-    assert rows == ["| [a](https://b) |", "| [a]&#40;b) |"]
+    shown: list[Cells] = [
+        [Cell("a", href="https://b")],
+        [Cell("a", href="javascript:b")],
+        ["[a](b)"],
+    ]
+    rows = markdown_table(plain_table("", ("x",), shown)).splitlines()[2:]
+    assert rows == ["| [a](https://b) |", "| a |", "| [a]&#40;b) |"]

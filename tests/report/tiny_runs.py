@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.cli.entry import main
+from medical_tasks.data.fetching import build_dataset
 
 
 def built(home: Path, *datasets: str) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.runs.comparability import (
     NO_OFFICIAL_FIGURES,
     NO_PROMPTS_READ,

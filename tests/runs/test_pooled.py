@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.comparison.comparing import read_compared
+from medical_tasks.comparison.compared import read_compared
 from medical_tasks.harness.judging import Weighted, metric_value, pooled_mean
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.estimation import NOT_ALL
-from medical_tasks.runs.results import item_rows, summarise
+from medical_tasks.runs.results import TaskEntry, item_rows
+from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.paired import minimum_detectable_difference
 from medical_tasks.spec import Item, ItemScore, MetricSpec, Official, TaskSpec
 from tests.comparison.comparison_cases import compare_results
@@ -41,7 +42,7 @@ def scored(name: str, hits: float, of: float) -> ItemScore:
     )
 
 
-def summary(scores: dict[str, ItemScore]) -> dict[str, Any]:
+def summary(scores: dict[str, ItemScore]) -> TaskEntry:
     return summarise(
         TASK, [item(name) for name in scores], scores, {}, recipe={"model": {"name": "m"}}
     )
@@ -86,7 +87,7 @@ def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
     assert list(entry["breakdown"]["kind"]["a"]) == ["share"]
     page = render_markdown({"tasks": {"toy": entry}})
     assert "### By section" in page
-    assert "| top | 1 | 25.0 " in page
+    assert "| top | 25.0 % | 0.0 to 100.0 too few to tell | 1 |" in page
     open_one = ItemScore(
         id="b",
         values={},

@@ -18,12 +18,13 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import (
+    Results,
     item_rows,
     read_items,
     read_results,
     read_sound_results,
-    summarise,
 )
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, MetricSpec
 from tests.case_tables import cases, tabled
 from tests.support import toy_task, write_run
@@ -140,7 +141,7 @@ def run_of(value: float) -> dict[str, Any]:
     }
 
 
-def without_hash(results: dict[str, Any]) -> dict[str, Any]:
+def without_hash(results: Results) -> Results:
     assert len(results.pop("items_sha256")) == 64
     return results
 

@@ -6,16 +6,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import default_mode, default_votes
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import TaskEntry, read_items, read_results
 from tests.case_tables import cases, tabled
 from tests.fault_server import Fault, FaultServer
 
@@ -58,9 +57,8 @@ def authors(tmp_path: Path) -> Path:
     return tmp_path / "authors"
 
 
-def entry(folder: str) -> dict[str, Any]:
-    task: dict[str, Any] = read_results(Path(folder))["tasks"]["kqa"]
-    return task
+def entry(folder: str) -> TaskEntry:
+    return read_results(Path(folder))["tasks"]["kqa"]
 
 
 @tabled("words", "code", "message")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import tasks
+from medical_tasks.catalog import tasks
 from medical_tasks.data.task_data import TaskData, draw
 from medical_tasks.scoring.finite import allocate, strata_of, whole_set_estimate
 from medical_tasks.scoring.intervals import student_quantile, wilson

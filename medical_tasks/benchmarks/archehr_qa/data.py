@@ -1,6 +1,7 @@
 """ArchEHR-QA from the user's own PhysioNet copy, as rows and as items of a task.
 
-What is built depends on which splits lie there. The organizers' open files have questions alone (configuration `questions`).
+What is built depends on which splits lie there. The organizers' open files have questions alone
+(configuration `questions`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict
 
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
     KEY_FILE,
@@ -27,8 +29,7 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     read_key,
     read_mapping,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.files import packaged
@@ -53,7 +54,10 @@ _DEV_IDS: Final = frozenset(map(str, range(1, 21)))
 
 
 def split_of(folder: Path) -> str:
-    """Says which split a folder with a file of cases is, by its name: `test_2026`, `test` if it has that word, else `dev`."""
+    """Says which split a folder with a file of cases is, by its name.
+
+    `test_2026`, `test` if it has that word, else `dev`.
+    """
     name = folder.resolve().name.lower()
     if _LATER_TEST.search(name):
         return "test_2026"
@@ -76,25 +80,32 @@ def find_splits(place: Path) -> dict[str, Path]:
 
 
 def find_questions(place: Path) -> dict[str, Path]:
-    """Finds the organizers' open files of questions, and says by the ids of their cases which split each is."""
+    """Finds the organizers' open files of questions.
+
+    The ids of their cases say which split each is.
+    """
     _check_folder(place)
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in question_files(place):
         split = (
             "dev"
             if {case.id for case in read_cases(path, notes=False)} <= _DEV_IDS
             else "test_2026"
         )
-        if split in found:
+        if split in files:
             raise UsageError(
-                f"{place}: has two files of the split {split}: {found[split]} and {path}. Give one of them."
+                f"{place}: has two files of the split {split}: {files[split]} and {path}. Give "
+                "one of them."
             )
-        found[split] = path
-    return {split: found[split] for split in QUESTION_SPLITS if split in found}
+        files[split] = path
+    return {split: files[split] for split in QUESTION_SPLITS if split in files}
 
 
 def question_files(place: Path) -> list[Path]:
-    """Lists the files that lie where the organizers' checkouts have theirs; `find_questions` says what they are."""
+    """Lists the files that lie where the organizers' checkouts have theirs.
+
+    `find_questions` says what they are.
+    """
     alone = place / CASES_FILE
     if alone.is_file():
         return [alone]
@@ -117,13 +128,14 @@ def _check_folder(place: Path) -> None:
 def _splits(root: Path) -> dict[str, Path]:
     alone = root / CASES_FILE
     places = {split: root / folder / CASES_FILE for split, folder in FOLDERS.items()}
-    found = {split: path for split, path in places.items() if path.is_file()}
+    files = {split: path for split, path in places.items() if path.is_file()}
     if not alone.is_file():
-        return found
-    if found:
-        folders = " and ".join(FOLDERS[split] for split in found)
+        return files
+    if files:
+        folders = " and ".join(FOLDERS[split] for split in files)
         raise UsageError(
-            f"{root}: has {CASES_FILE} in itself and in {folders}. Give --source the folder of one split, or move "
+            f"{root}: has {CASES_FILE} in itself and in {folders}. Give --source the folder of "
+            "one split, or move "
             "the file that belongs to neither away."
         )
     return {split_of(root): alone}
@@ -150,12 +162,14 @@ COLUMNS = (
     Column(name="id", description="Id of the case, as released"),
     Column(
         name="source",
-        description="Whose note it is: `mimic-iii` (intensive care), `mimic-iv` (emergency department); '' where it is not known",
+        description="Whose note it is: `mimic-iii` (intensive care), `mimic-iv` (emergency "
+        "department); '' where it is not known",
     ),
     Column(name="patient_narrative", description="What the patient, or a relative, wrote"),
     Column(
         name="patient_question",
-        description="The parts of it that ask, a line each, as clinicians marked them; '' where none is",
+        description="The parts of it that ask, a line each, as clinicians marked them; '' where "
+        "none is",
     ),
     Column(
         name="clinician_question",
@@ -164,7 +178,8 @@ COLUMNS = (
     Column(
         name="sentence_ids",
         repeated=True,
-        description="Ids of the note excerpt's sentences, whole numbers as text; empty in `questions`, which has no excerpts",
+        description="Ids of the note excerpt's sentences, whole numbers as text; empty in "
+        "`questions`, which has no excerpts",
     ),
     Column(
         name="sentences",
@@ -179,7 +194,8 @@ COLUMNS = (
     Column(
         name="relevance",
         repeated=True,
-        description="What each sentence is worth: `essential`, `supplementary` or `not-relevant`; empty without a key",
+        description="What each sentence is worth: `essential`, `supplementary` or "
+        "`not-relevant`; empty without a key",
     ),
     Column(
         name="clinician_answer",
@@ -193,7 +209,8 @@ COLUMNS = (
     Column(
         name="answer_citations",
         repeated=True,
-        description="Sentence ids that each of them rests on, commas between, or ''; empty where not released",
+        description="Sentence ids that each of them rests on, commas between, or ''; empty where "
+        "not released",
     ),
     Column(
         name="answer_sentence_ids",
@@ -202,13 +219,33 @@ COLUMNS = (
     ),
     Column(
         name="document_id",
-        description="The note: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV; '' where it is not known",
+        description="The note: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV; '' where it "
+        "is not known",
     ),
 )
 """Of every configuration, in this order."""
 
 
-def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
+class CaseRow(TypedDict):
+    """A row of the dataset, and what an item's `fields` are; see `COLUMNS`."""
+
+    id: str
+    source: str
+    patient_narrative: str
+    patient_question: str
+    clinician_question: str
+    sentence_ids: list[str]
+    sentences: list[str]
+    paragraph_ids: list[str]
+    relevance: list[str]
+    clinician_answer: str
+    answer_sentences: list[str]
+    answer_citations: list[str]
+    answer_sentence_ids: list[str]
+    document_id: str
+
+
+def case_row(case: Case, key: CaseKey, document: Document) -> CaseRow:
     """Puts a row together, with the columns in their order."""
     return {
         "id": case.id,
@@ -232,8 +269,11 @@ def case_row(case: Case, key: CaseKey, document: Document) -> dict[str, Any]:
     }
 
 
-def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[dict[str, Any]]:
-    """Reads the cases of a split, with key and mapping where they exist (never for open questions, `notes=False`)."""
+def read_case_rows(path: Path, *, notes: bool = True) -> Iterator[CaseRow]:
+    """Reads the cases of a split, with key and mapping where they exist.
+
+    Open questions (`notes=False`) never have a key.
+    """
     cases = read_cases(path, notes=notes)
     key, mapping = path.with_name(KEY_FILE), path.with_name(MAPPING_FILE)
     keys = read_key(key, cases) if notes and key.is_file() else {}
@@ -247,7 +287,9 @@ _LABELS: Final = {"E": "essential", "S": "supplementary", "N": "not-relevant"}
 
 @cache
 def demo_cases() -> dict[str, tuple[FullCase, ...]]:
-    """Split to its cases, in order: synthetic, written for this package; they describe nobody. Not medical advice.
+    """Split to its cases, in order: synthetic, written for this package; they describe nobody.
+
+    Not medical advice.
 
     In `demo_cases.json` a sentence begins with the first letter of its label.
     """
@@ -255,7 +297,7 @@ def demo_cases() -> dict[str, tuple[FullCase, ...]]:
     return {split: tuple(map(_full, cases)) for split, cases in splits.items()}
 
 
-def _full(record: dict[str, Any]) -> FullCase:
+def _full(record: Row) -> FullCase:
     lines = [
         (str(number), line) for number, paragraph in enumerate(record["note"]) for line in paragraph
     ]
@@ -298,43 +340,53 @@ _BESIDE: Final = {
 }
 
 
-def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split; `files` has the file of cases under the split's name, nothing for `demo`."""
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[CaseRow]:
+    """Reads the rows of a split.
+
+    `files` has the file of cases under the split's name, nothing for `demo`.
+    """
     if config in (_OFFICIAL, _QUESTIONS):
         yield from read_case_rows(files[split], notes=config == _OFFICIAL)
     else:
-        yield from (case_row(each.case, each.key, each.document) for each in demo_cases()[split])
+        yield from (
+            case_row(demo_case.case, demo_case.key, demo_case.document)
+            for demo_case in demo_cases()[split]
+        )
 
 
 def source_at(config: str, place: Path | None) -> DatasetSource:
-    """Says how a configuration is built from what lies at a place; without a place, or with nothing in it, all splits are named."""
+    """Says how a configuration is built from what lies at a place.
+
+    Without a place, or with nothing in it, all splits are named.
+    """
     (source,) = SOURCES
     if place is None or config not in (_OFFICIAL, _QUESTIONS):
         return source
     released = config == _OFFICIAL
-    found = find_splits(place) if released else find_questions(place)
-    if not found:
+    splits = find_splits(place) if released else find_questions(place)
+    if not splits:
         _check_other(released, place)
         return source
     files = {}
-    for split, cases in found.items():
+    for split, cases in splits.items():
         files[split] = _file(cases, place, (_ABOUT if released else _ABOUT_QUESTIONS).format(split))
         for name, said in _BESIDE.items() if released else [(MAPPING_FILE, _BESIDE[MAPPING_FILE])]:
             if (path := cases.with_name(name)).is_file():
                 files[f"{split}/{name}"] = _file(path, place, said)
         if released and f"{split}/{KEY_FILE}" not in files:
             print(
-                f"note: {cases.parent}: has no {KEY_FILE}, so that of answers to {split} only the form is scored",
+                f"note: {cases.parent}: has no {KEY_FILE}, so that of answers to {split} only "
+                "the form is scored",
                 file=sys.stderr,
             )
     # The published numbers are those of a release's folders; a folder alone may be any part of one.
     published = {
-        split: _ROWS[split] for split in found if not released or found[split].parent != place
+        split: _ROWS[split] for split in splits if not released or splits[split].parent != place
     }
     return dataclasses.replace(
         source,
         at=None,
-        splits={**source.splits, config: tuple(found)},
+        splits={**source.splits, config: tuple(splits)},
         files={**source.files, config: files},
         published_rows={**source.published_rows, config: published},
     )
@@ -343,12 +395,14 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
 def _check_other(released: bool, place: Path) -> None:
     if released and question_files(place):
         raise UsageError(
-            f"{place}: has the organizers' open files, whose cases have no note excerpts, so that nothing can be cited. Build "
+            f"{place}: has the organizers' open files, whose cases have no note excerpts, so "
+            "that nothing can be cited. Build "
             "them as --config questions, or give the folder of PhysioNet's release."
         )
     if not released and find_splits(place):
         raise UsageError(
-            f"{place}: is PhysioNet's release, and the configuration questions is made of the organizers' open files. Build it as "
+            f"{place}: is PhysioNet's release, and the configuration questions is made of the "
+            "organizers' open files. Build it as "
             "--config official."
         )
 
@@ -357,16 +411,21 @@ def _file(path: Path, root: Path, description: str) -> OfficialFile:
     return OfficialFile(places=(path.relative_to(root).as_posix(),), description=description)
 
 
-def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes an item of each row that has what the task asks about, with gold or without; it is an error if none has."""
+def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+    """Makes an item of each row that has what the task asks about, with gold or without.
+
+    It is an error if none has.
+    """
     given, has_given = _GIVEN.get(
         _form(task), ("a note excerpt", lambda row: bool(row["sentences"]))
     )
     kept = [row for row in rows if has_given(row)]
     if not kept:
         raise UsageError(
-            f"{task.name}: none of the {len(rows):,} cases has {given}, which it asks about. The organizers' open files "
-            "(--config questions) are for archehr_question alone. Choose another --split, or build PhysioNet's release with "
+            f"{task.name}: none of the {len(rows):,} cases has {given}, which it asks about. The "
+            "organizers' open files "
+            "(--config questions) are for archehr_question alone. Choose another --split, or "
+            "build PhysioNet's release with "
             f"{KEY_FILE} in the split's folder: medical-tasks build archehr_qa --source FOLDER"
         )
     gold, has_gold = _GOLD.get(
@@ -398,7 +457,7 @@ def _form(task: TaskSpec) -> str:
     return "" if "steps" in task.options else task.options["form"]
 
 
-_Has = tuple[str, Callable[[Mapping[str, Any]], bool]]
+_Has = tuple[str, Callable[[Row], bool]]
 
 _GIVEN: Final[Mapping[str, _Has]] = {
     "question": ("a message", bool),
@@ -420,24 +479,33 @@ SOURCES = (
     DatasetSource(
         spec=DATASET,
         summary=(
-            "ArchEHR-QA has questions that patients and relatives ask about a hospital stay, each with the question as a clinician "
-            "would put it, an excerpt of a discharge summary of MIMIC-III or MIMIC-IV in numbered sentences, what each sentence is "
-            "worth for an answer, and a clinician's answer with citations. A generated answer is scored by the sentences it cites "
+            "ArchEHR-QA has questions that patients and relatives ask about a hospital stay, "
+            "each with the question as a clinician "
+            "would put it, an excerpt of a discharge summary of MIMIC-III or MIMIC-IV in "
+            "numbered sentences, what each sentence is "
+            "worth for an answer, and a clinician's answer with citations. A generated answer is "
+            "scored by the sentences it cites "
             "and by its text."
         ),
         changes=(
-            "A case, its key and its note are one row. Columns have names of their own: `case_id` is `id`, `answers` is "
+            "A case, its key and its note are one row. Columns have names of their own: "
+            "`case_id` is `id`, `answers` is "
             "`relevance`.",
-            "White space at the ends of texts is removed. The phrases that ask are joined, a line each. The excerpt as a whole and "
+            "White space at the ends of texts is removed. The phrases that ask are joined, a "
+            "line each. The excerpt as a whole and "
             "the places of phrases and sentences in their texts are compared and then left out.",
-            "`clinician_answer` is the answer without citations, which are taken out here where the release has no such field.",
-            "`questions` is of the organizers' open files, which are under the MIT licence: columns of which they have nothing are "
+            "`clinician_answer` is the answer without citations, which are taken out here where "
+            "the release has no such field.",
+            "`questions` is of the organizers' open files, which are under the MIT licence: "
+            "columns of which they have nothing are "
             "empty.",
-            "`demo` is not from the release: it was written for this package, describes nobody, and is under the package's "
+            "`demo` is not from the release: it was written for this package, describes nobody, "
+            "and is under the package's "
             "licence, Apache-2.0.",
         ),
         licence_note=(
-            "PhysioNet asks that credentialed data go to no service that keeps them. The excerpts are of MIMIC-III and MIMIC-IV, "
+            "PhysioNet asks that credentialed data go to no service that keeps them. The "
+            "excerpts are of MIMIC-III and MIMIC-IV, "
             "under the same licence."
         ),
         columns=COLUMNS,

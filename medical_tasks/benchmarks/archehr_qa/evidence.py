@@ -1,6 +1,9 @@
-"""How like the questions each sentence of a note is, which are most like them, and the paper's baseline (Validation; figure 2).
+"""How like the questions the sentences of a note are, and the paper's baseline.
 
-Similarities are rounded to six digits and equal ones go by the order of the note, so that a device's last digits choose nothing.
+Soni and Demner-Fushman 2025, Validation and figure 2. Similarities are rounded to six digits and
+equal ones go by the order of the note, so that a device's last digits choose nothing.
+
+    medical-tasks run --tasks archehr_heuristic --model baseline/heuristic
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.data.task_data import check_settings, whole_setting
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import one_line
@@ -33,19 +36,27 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 # In the few sentences of a note no count is large enough to show that these mean nothing.
 _SKIPPED: Final = frozenset(
     (
-        "a about after again all also am an and any are as at be because been before being both but by can could did do does "
-        "doing done for from further had has have having he her hers him his how i if in into is it its itself just may me "
-        "might more most must my no nor not of off on once only or other our out over own please she should so some such than "
-        "thank thanks that the their theirs them then there these they this those through to too under until up very was we "
-        "were what when where whether which while who whom whose why will with within would you your"
+        "a about after again all also am an and any are as at be because been before being both "
+        "but by can could did do does "
+        "doing done for from further had has have having he her hers him his how i if in into is "
+        "it its itself just may me "
+        "might more most must my no nor not of off on once only or other our out over own please "
+        "she should so some such than "
+        "thank thanks that the their theirs them then there these they this those through to too "
+        "under until up very was we "
+        "were what when where whether which while who whom whose why will with within would you "
+        "your"
     ).split()
 )
 
 
 class Words:
-    """A measure of how like the questions the sentences are, by shared words; `identity` decides its numbers, for the recipe."""
+    """A measure of how like the questions the sentences are, by shared words.
 
-    identity: Mapping[str, Any] = {
+    `identity` decides its numbers, for the recipe.
+    """
+
+    identity: Mapping[str, object] = {
         "kind": "words 1",
         "method": "bm25",
         "k1": _K1,
@@ -87,23 +98,23 @@ class Embeddings(Words):
         vectors = self._embedder.embed(
             [text for sentences, asked in parts for text in (*sentences, *asked)]
         )
-        made, start = [], 0
+        rows, start = [], 0
         for sentences, asked in parts:
             middle, end = start + len(sentences), start + len(sentences) + len(asked)
             # As float64: what is rounded should not depend on the order in which a machine adds.
             cosines = (
                 vectors[start:middle].astype(np.float64) @ vectors[middle:end].astype(np.float64).T
             )
-            made.append(_means(cosines.tolist()))
+            rows.append(_means(cosines.tolist()))
             start = end
-        return made
+        return rows
 
 
 class Chooser:
     """Chooses an item's sentences once, and remembers which."""
 
     def __init__(self, similarity: Words, count: int) -> None:
-        self.settings: Mapping[str, Any] = {
+        self.settings: Mapping[str, object] = {
             "evidence": count,
             "similarity": dict(similarity.identity),
         }
@@ -112,7 +123,10 @@ class Chooser:
         self._chosen: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def choose(self, item: Item) -> tuple[str, ...]:
-        """Returns the ids of the sentences most like the questions, in the order of the note; all where there are few."""
+        """Returns the ids of the sentences most like the questions, in the order of the note.
+
+        All where there are few.
+        """
         key = (item.id, *questions(item), "", *note_sentences(item))
         if key not in self._chosen:
             (similarities,) = self._similarity.of([item])
@@ -129,7 +143,10 @@ def open_similarity(embedder: str | None) -> Words:
 
 
 def open_chooser(embedder: str | None, count: int) -> Chooser:
-    """Opens a chooser; a task's prompts and its protocol share one, so that each item is compared once."""
+    """Opens a chooser.
+
+    A task's prompts and its protocol share one, so that each item is compared once.
+    """
     return _chooser(open_similarity(embedder), count)
 
 
@@ -142,10 +159,13 @@ _chooser = lru_cache(maxsize=_KEPT)(Chooser)
 
 
 def questions(item: Item) -> tuple[str, ...]:
-    """Takes the questions that are there: the patient's (the part that asks, or else all that was written), the clinician's."""
+    """Takes the questions that are there.
+
+    The patient's (the part that asks, or else all that was written), the clinician's.
+    """
     fields = item.fields
-    asked = one_line(fields["patient_question"]) or one_line(fields["patient_narrative"])
-    return tuple(text for text in (asked, one_line(fields["clinician_question"])) if text)
+    patient = one_line(fields["patient_question"]) or one_line(fields["patient_narrative"])
+    return tuple(text for text in (patient, one_line(fields["clinician_question"])) if text)
 
 
 def note_sentences(item: Item) -> tuple[str, ...]:
@@ -159,17 +179,20 @@ def ranked(similarities: Sequence[float]) -> list[int]:
 
 
 def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list[float]:
-    """BM25 of each sentence of one note, the mean over the questions; 0 where no word is shared or nothing is asked."""
+    """BM25 of each sentence of one note, the mean over the questions.
+
+    0 where no word is shared or nothing is asked.
+    """
     counts = [Counter(_words(sentence)) for sentence in sentences]
     lengths = [sum(count.values()) for count in counts]
     usual = sum(lengths) / len(lengths) if any(lengths) else 1.0
-    found = Counter(word for count in counts for word in count)
+    holding = Counter(word for count in counts for word in count)
 
     def weight(count: Counter[str], length: int, wanted: Counter[str]) -> float:
         total = 0.0
         for word, times in wanted.items():
             if here := count[word]:
-                rarity = math.log(1 + (len(counts) - found[word] + 0.5) / (found[word] + 0.5))
+                rarity = math.log(1 + (len(counts) - holding[word] + 0.5) / (holding[word] + 0.5))
                 total += times * rarity * here / (here + _K1 * (1 - _B + _B * length / usual))
         return total
 
@@ -187,16 +210,23 @@ def _words(text: str) -> list[str]:
 
 
 _NUMBERS: Final = {"tries": (5, 20), "evidence": (10, 1_000)}
-"""What is usual and the most: tries for a step (paper, Validation: five) and sentences chosen (the paper does not say)."""
+"""What is usual and the most: tries for a step (paper, Validation: five) and sentences chosen (the
+paper does not say)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides how a task is asked."""
+    """What decides how a task is asked.
 
-    tries: int  # most tries for a step
-    evidence: int  # how many sentences of the note are chosen
-    embedder: str | None  # checkpoint that compares sentences; None for their words
+    Attributes:
+        tries: most tries for a step.
+        evidence: how many sentences of the note are chosen.
+        embedder: checkpoint that compares sentences; None for their words.
+    """
+
+    tries: int
+    evidence: int
+    embedder: str | None
 
 
 def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
@@ -205,7 +235,8 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
     embedder = arguments.get("embedder")
     if embedder is not None and not embedder.strip():
         raise UsageError(
-            f"{task.name}: embedder must be the folder of a checkpoint, got {embedder!r}. Leave it out to compare words."
+            f"{task.name}: embedder must be the folder of a checkpoint, got {embedder!r}. Leave "
+            "it out to compare words."
         )
     numbers = {
         name: whole_setting(task.name, name, arguments.get(name), usual=usual, most=most)
@@ -217,10 +248,16 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
 def heuristic_responses(
     task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]
 ) -> list[str]:
-    """Answers with whole sentences, the most like the questions up to 75 words, in the order of the note, each citing itself."""
+    """Answers with the sentences that are most like the questions, up to 75 words.
+
+    They are whole, in the order of the note, and each cites itself.
+    """
     similarity = open_similarity(_embedder(task, arguments))
-    found = similarity.of(items)
-    return [_answer(item, similarities) for item, similarities in zip(items, found, strict=True)]
+    similarities_of = similarity.of(items)
+    return [
+        _answer(item, similarities)
+        for item, similarities in zip(items, similarities_of, strict=True)
+    ]
 
 
 def heuristic_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
@@ -232,7 +269,8 @@ def heuristic_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str
 def _embedder(task: TaskSpec, arguments: Mapping[str, str]) -> str | None:
     if "steps" not in task.options:
         raise UsageError(
-            f"{task.name}: baseline/heuristic answers a question with sentences of the note and cites them, which is not what "
+            f"{task.name}: baseline/heuristic answers a question with sentences of the note and "
+            "cites them, which is not what "
             "this task asks for. Use it with the tasks of cited answers, such as archehr_together."
         )
     return read_arguments(task, arguments).embedder

@@ -1,15 +1,26 @@
-"""The numbers of ArchEHR-QA for answers at hand: what `metrics/archehr_qa` computes, without any framework."""
+"""The numbers of ArchEHR-QA for answers at hand.
+
+What `metrics/archehr_qa` computes, without any framework.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import OFFICIAL
+from medical_tasks.benchmarks.archehr_qa.parsing import NO_CITATIONS
 from medical_tasks.benchmarks.archehr_qa.release import LABELS
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
-from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, OFFICIAL
-from medical_tasks.runs.results import flat, summarise
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
+from medical_tasks.benchmarks.at_hand import (
+    check_counts,
+    figures_at_hand,
+    item_at_hand,
+    task_at_hand,
+)
+from medical_tasks.data.dataset_source import Row
+from medical_tasks.runs.results import flat
 from medical_tasks.spec import Item
 
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")
@@ -21,44 +32,54 @@ METRIC_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = dict.fromkeys((*_TEXTS, *
 
 def score_answers(
     answers: Sequence[str],
-    references: Sequence[Mapping[str, Any]],
+    references: Sequence[Row],
     *,
     official: bool = False,
     bertscore: str | None = None,
     umls: str | None = None,
     alignscore: str | None = None,
 ) -> dict[str, Any]:
-    """Scores answers to patients' questions: what `metrics/archehr_qa` takes and returns, its predictions as `answers`.
+    """Scores answers to patients' questions: what `metrics/archehr_qa` takes and returns.
 
-    `references` have the columns of `METRIC_COLUMNS`. `bertscore`, `umls` and `alignscore` are folders of models, which add their
-    metrics. `missing_components` are those of overall scores, which then compare with nobody's.
+    `missing_components` of the result are those of overall scores, which then compare with
+    nobody's.
+
+    Args:
+        answers: its predictions.
+        references: rows with the columns of `METRIC_COLUMNS`.
+        official: whether the figures by the shared task's script are computed too.
+        bertscore: folder of a checkpoint, which adds the metric.
+        umls: folder of a UMLS index, which adds MEDCON.
+        alignscore: checkpoint and backbone, which add the metric.
     """
-    if len(references) != len(answers):
-        raise ValueError(
-            f"references must be as many as predictions, {len(answers)}; got {len(references)}"
-        )
+    check_counts(answers, references=references)
     items = [_item(row, reference) for row, reference in enumerate(references)]
     models = {"bertscore": bertscore, "umls": umls, "alignscore": alignscore}
-    given = {name: value for name, value in models.items() if value is not None}
-    known = [each for each in ANSWER_TASKS[0].metrics if not each.needs or each.needs in given]
-    metrics = tuple(each for each in known if official or not each.name.endswith(OFFICIAL))
-    task = replace(ANSWER_TASKS[0], metrics=metrics, groups=(), cluster=None)
-    scores = score_items(task, items, answers, arguments=given)
-    entries = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})[
-        "metrics"
+    folders = {name: folder for name, folder in models.items() if folder is not None}
+    task = task_at_hand(
+        ANSWER_TASKS[0],
+        lambda metric: (
+            (not metric.needs or metric.needs in folders)
+            and (official or not metric.name.endswith(OFFICIAL))
+        ),
+    )
+    scores = score_items(task, items, answers, arguments=folders)
+    figures = figures_at_hand(task, items, scores)
+    left_out = [
+        name for figure in figures.values() for name in figure.get("missing_components", ())
     ]
-    result = flat(entries)
-    left_out = [name for entry in entries.values() for name in entry.get("missing_components", ())]
-    result["missing_components"] = list(dict.fromkeys(left_out))
-    result["coverage"] = {
-        "answers": len(items),
-        "cited": sum("no citations" not in score.why.split("; ") for score in scores),
-        "valid": sum(score.values["valid"] == 1 for score in scores),
+    return {
+        **flat(figures),
+        "missing_components": list(dict.fromkeys(left_out)),
+        "coverage": {
+            "answers": len(items),
+            "cited": sum(NO_CITATIONS not in score.why.split("; ") for score in scores),
+            "valid": sum(score.values["valid"] == 1 for score in scores),
+        },
     }
-    return result
 
 
-def _item(row: int, reference: Mapping[str, Any]) -> Item:
+def _item(row: int, reference: Row) -> Item:
     for name in (*_TEXTS, *_LISTS):
         if name not in reference:
             raise ValueError(
@@ -69,7 +90,8 @@ def _item(row: int, reference: Mapping[str, Any]) -> Item:
     ids, texts, labels = (fields[name] for name in _LISTS)
     if len(texts) != len(ids) or len(labels) not in (0, len(ids)):
         raise ValueError(
-            f"references[{row}]: sentences and relevance must be as many as sentence_ids, {len(ids)} (relevance may be empty); got "
+            f"references[{row}]: sentences and relevance must be as many as sentence_ids, "
+            f"{len(ids)} (relevance may be empty); got "
             f"{len(texts)} and {len(labels)}"
         )
     if len(set(ids)) != len(ids):
@@ -79,4 +101,4 @@ def _item(row: int, reference: Mapping[str, Any]) -> Item:
             raise ValueError(
                 f"references[{row}]: relevance must be out of {', '.join(LABELS)}; got {label!r}"
             )
-    return Item(id=str(row), fields=fields, groups={}, cluster=str(row))
+    return item_at_hand(row, fields)

@@ -1,6 +1,7 @@
-"""Reads replies: grounded answers with their citations (shared tasks of 2025 and 2026), and ids alone (subtasks 2 and 4).
+"""Reads replies: answers with their citations, and lists of ids.
 
-The reading never fails; the shared tasks' own reading, bug for bug, is in `scoring`.
+Answers with citations are those of the shared tasks of 2025 and 2026, ids alone those of subtasks
+2 and 4. The reading never fails; the shared tasks' own reading, bug for bug, is in `scoring`.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, takewhile
-from typing import Any, Final, Generic, TypeVar
+from itertools import chain, pairwise, takewhile
+from typing import Final, Generic, TypeVar
 
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.scoring.normal_form import alike
 from medical_tasks.scoring.reasoning import spoken
 
@@ -35,55 +36,76 @@ _BEHIND: Final = re.compile(r"[ \t]*([.!?]+)(?=\s|$)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sentence:
-    """A sentence of an answer, or a line of it without words."""
+    """A sentence of an answer, or a line of it without words.
 
-    text: str  # without citations, with a mark at its end; "" where citations stand by themselves
-    citations: tuple[str, ...] = ()  # ids it cites, in their order, each once
+    Attributes:
+        text: without citations, with a mark at its end; "" where citations stand by themselves.
+        citations: ids it cites, in their order, each once.
+    """
+
+    text: str
+    citations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """An answer as it counts: at most 75 words of it, and what these cite."""
+    """An answer as it counts: at most 75 words of it, and what these cite.
 
-    sentences: tuple[Sentence, ...]  # those within the limit; the last one cut where it goes beyond
-    text: str  # they in one line; what is compared with references
-    citations: tuple[
-        str, ...
-    ]  # in order of first mention, known or not; not those of sentences beyond the limit
-    words: int  # of the whole answer, without citations
-    problems: tuple[
-        str, ...
-    ]  # out of `PROBLEMS`; none in the official form, cited, short enough, with known ids
-    unclear: str = ""  # why it cannot be told which sentences it cites
+    Attributes:
+        sentences: those within the limit; the last one cut where it goes beyond.
+        text: they in one line; what is compared with references.
+        citations: in order of first mention, known or not; not those of sentences beyond the
+            limit.
+        words: of the whole answer, without citations.
+        problems: out of `PROBLEMS`; none in the official form, cited, short enough, with known
+            ids.
+        unclear: why it cannot be told which sentences it cites.
+    """
+
+    sentences: tuple[Sentence, ...]
+    text: str
+    citations: tuple[str, ...]
+    words: int
+    problems: tuple[str, ...]
+    unclear: str = ""
 
 
 def read_answer(text: str, known_ids: Collection[str]) -> Answer:
-    """Reads an answer: what it says and cites, and what is wrong with it."""
-    said = spoken(text).strip()
-    inside = unfenced(said)
+    """Reads an answer: what it says and cites, and what is wrong with it.
+
+    Citations stand in two forms: that of the shared task, behind a sentence and between bars, or in
+    brackets, as models write them unasked. A line in the first form is not read for the second.
+
+    Example: "He had a stroke. |1,2|" and "He had a stroke [1, 2]." say "He had a stroke." and cite
+    1 and 2; the second has the problem `WRONG_FORM`, since the script would read no citation.
+    """
+    reply = spoken(text).strip()
+    inside = unfenced(reply)
     lines = [line.strip() for line in inside.split("\n") if line.strip()]
     groups = [citation_groups(line, known_ids) for line in lines]
-    whole = _attached(
-        [each for line, some in zip(lines, groups, strict=True) for each in _sentences(line, some)]
-    )
+    whole = _attached(chain.from_iterable(map(_sentences, lines, groups)))
     words = sum(len(sentence.text.split()) for sentence in whole)
     kept = whole if words <= WORD_LIMIT else _cut(whole)
     citations = _union(kept)
-    found = {
+    holds = {
         EMPTY: words == 0,
         NO_CITATIONS: not citations,
-        UNKNOWN_IDS: any(cited not in known_ids for cited in _union(whole)),
+        UNKNOWN_IDS: not set(_union(whole)) <= set(known_ids),
         TOO_LONG: words > WORD_LIMIT,
-        WRONG_FORM: inside != said or any(map(_off_form, lines, groups)),
+        WRONG_FORM: inside != reply or any(map(_off_form, lines, groups)),
     }
     return Answer(
         sentences=kept,
         text=" ".join(sentence.text for sentence in kept if sentence.text),
         citations=citations,
         words=words,
-        problems=tuple(problem for problem in PROBLEMS if found[problem]),
-        unclear=OPEN_GROUP if any(group.unclear for some in groups for group in some) else "",
+        problems=tuple(problem for problem in PROBLEMS if holds[problem]),
+        unclear=_why_unclear(chain.from_iterable(groups)),
     )
+
+
+def _why_unclear(groups: Iterable[Group]) -> str:
+    return OPEN_GROUP if any(group.unclear for group in groups) else ""
 
 
 def _sentences(line: str, groups: list[Group]) -> Iterator[Sentence]:
@@ -112,38 +134,38 @@ def _ended(text: str) -> bool:
 
 def _sentence(text: str, cited: list[str]) -> Sentence:
     text = text.strip()
-    # The script looks at the last character alone, so that a quotation gets a second mark; texts are compared as it has them.
-    return Sentence(
-        text=text if not text or text.endswith(SENTENCE_ENDS) else f"{text}.",
-        citations=tuple(dict.fromkeys(cited)),
-    )
+    # The script looks at the last character alone, so that a quotation gets a second mark; texts
+    # are compared as it has them.
+    if text and not text.endswith(SENTENCE_ENDS):
+        text += "."
+    return Sentence(text=text, citations=_each_once(cited))
 
 
-def _attached(sentences: list[Sentence]) -> tuple[Sentence, ...]:
-    made: list[Sentence] = []
+def _attached(sentences: Iterable[Sentence]) -> tuple[Sentence, ...]:
+    """Gives citations that stand by themselves to the sentence before them."""
+    attached: list[Sentence] = []
     for sentence in sentences:
-        if not sentence.text and made:
-            together = tuple(dict.fromkeys((*made[-1].citations, *sentence.citations)))
-            made[-1] = Sentence(text=made[-1].text, citations=together)
+        if sentence.text or not attached:
+            attached.append(sentence)
         else:
-            made.append(sentence)
-    return tuple(made)
+            attached[-1] = replace(attached[-1], citations=_union((attached[-1], sentence)))
+    return tuple(attached)
 
 
 def _cut(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
-    made: list[Sentence] = []
+    kept: list[Sentence] = []
     left = WORD_LIMIT
     for sentence in sentences:
         words = sentence.text.split()[:left]
         if words or not sentence.text:
-            made.append(Sentence(text=" ".join(words), citations=sentence.citations))
+            kept.append(Sentence(text=" ".join(words), citations=sentence.citations))
         left -= len(words)
         if not left:
             break
-    return tuple(made)
+    return tuple(kept)
 
 
-def _union(sentences: tuple[Sentence, ...]) -> tuple[str, ...]:
+def _union(sentences: Iterable[Sentence]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cited for sentence in sentences for cited in sentence.citations))
 
 
@@ -154,7 +176,8 @@ def _off_form(line: str, groups: list[Group]) -> bool:
         return bool(groups) or "|" in line
     text, ids, rest = parts
     read = dict.fromkeys(cited for cited in ids.split(",") if cited.strip())
-    # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a group in the text.
+    # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a group in the
+    # text.
     same = [(group.start, *group.ids) for group in groups] == [(len(text), *read)]
     return (
         not same
@@ -175,14 +198,17 @@ _LABEL: Final = re.compile(
 )
 _LIST_WORDS: Final = re.compile(r"(?:[\s,;&.()]|and\b|[sS#]?[0-9]++|[-\u2010-\u2015\u2212])*+")
 _NUMBERED: Final = re.compile(
-    r"^\W*(?:answer[ \t]+)?(?:sentence[ \t]+)?([0-9]{1,4})(?:[\])]?[ \t]*(?::|->|=)|[ \t]*[.)](?![^\s|\[]))[ \t]*(.*)$",
+    r"^\W*(?:answer[ \t]+)?(?:sentence[ \t]+)?([0-9]{1,4})(?:[\])]?[ \t]*(?::|->|=)|[ "
+    r"\t]*[.)](?![^\s|\[]))[ \t]*(.*)$",
     re.IGNORECASE,
 )
 _LEADING: Final = re.compile(
     r"^[\s*\u2022-]*\(?(?:sentence[ \t]+)?[sS#]?([0-9]{1,4})(?:[.):](?=\s|$)|$)(.*)$", re.IGNORECASE
 )
 _DISMISSED: Final = re.compile(
-    r"\W*(?:not[ -](?:relevant|essential|needed|necessary)|irrelevant|non-?essential|supplementary)(?:[ \t]+sentences?)?"
+    r"\W*(?:not[ "
+    r"-](?:relevant|essential|needed|necessary)|irrelevant|non-?essential|supplementary)(?:[ "
+    r"\t]+sentences?)?"
     r"[*_]*(?::|\W*$)",
     re.IGNORECASE,
 )
@@ -195,85 +221,94 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply(Generic[_Found]):
-    """What a reply names, known or not, each once; `problems` are short classes, none for a reply that says nothing at all."""
+    """What a reply names, known or not, each once.
+
+    `problems` are short classes, none for a reply that says nothing at all.
+
+    Attributes:
+        unclear: why it cannot be told which sentences it names.
+    """
 
     found: tuple[_Found, ...]
     problems: tuple[str, ...] = ()
-    unclear: str = ""  # why it cannot be told which sentences it names
+    unclear: str = ""
 
 
 def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
     """Reads which sentences a reply names.
 
-    The first of these that fits: JSON (a list of ids, or of objects with a sentence's id and perhaps its `relevance`, alone in an
-    object or named `essential`); groups; a list of ids between lines without numbers; lines that begin with an id and a mark.
-    What a heading calls supplementary or not relevant ends what is read.
+    The first of these that fits: JSON (a list of ids, or of objects with a sentence's id and
+    perhaps its `relevance`, alone in an object or named `essential`); groups; a list of ids between
+    lines without numbers; lines that begin with an id and a mark. What a heading calls
+    supplementary or not relevant ends what is read.
     """
-    said = _said(text)
-    if _NOTHING.fullmatch(said):
+    reply = _said(text)
+    if _NOTHING.fullmatch(reply):
         return Reply(found=())
-    value = _json(said)
+    value = _json(reply)
     if value is not None:
         read = _json_ids(value, known_ids)
-        return Reply(
-            found=tuple(dict.fromkeys(read or ())), problems=(NO_IDS,) if read is None else ()
-        )
-    lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(said)))
+        return Reply(found=_each_once(read or ()), problems=(NO_IDS,) if read is None else ())
+    lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(reply)))
     groups = [group for line in lines for group in citation_groups(line, known_ids)]
-    rests = [_BESIDE.sub(" ", _LABEL.sub("", line)) for line in lines]
-    if any(group.ids for group in groups):
-        listed = tuple(cited for group in groups for cited in group.ids)
-    elif all(_LIST_WORDS.fullmatch(rest) or not re.search("[0-9]", rest) for rest in rests):
-        lists = [rest for rest in rests if _LIST_WORDS.fullmatch(rest)]
-        listed = tuple(
-            cited for rest in lists for cited in read_ids(rest.replace(".", " "), known_ids)
-        )
-    else:
-        leading = [
-            found
-            for line in lines
-            if (found := _LEADING.match(line)) and not _DISMISSED.fullmatch(found[2])
-        ]
-        listed = tuple(cited for found in leading for cited in read_ids(found[1], known_ids))
-    unclear = any(group.unclear for group in groups) or (
-        not listed
-        and any("sentence" in line.lower() or re.search("[0-9]", line) for line in lines)
-        and all(map(_is_only_open, rests))
+    bare = [_BESIDE.sub(" ", _LABEL.sub("", line)) for line in lines]
+    listed = [cited for group in groups for cited in group.ids] or _named_ids(
+        lines, bare, known_ids
     )
+    unclear = _why_unclear(groups)
+    if not listed and _names_openly(lines, bare):
+        unclear = OPEN_GROUP
     return Reply(
-        found=tuple(dict.fromkeys(listed or (OPEN_ID,) * unclear)),
+        found=_each_once(listed or (OPEN_ID,) * bool(unclear)),
         problems=() if listed or unclear else (NO_IDS,),
-        unclear=OPEN_GROUP if unclear else "",
+        unclear=unclear,
     )
+
+
+def _each_once(ids: Iterable[_Found]) -> tuple[_Found, ...]:
+    return tuple(dict.fromkeys(ids))
+
+
+def _names_openly(lines: Sequence[str], bare: Sequence[str]) -> bool:
+    """Whether a reply names sentences and leaves open which, in whatever words: "one or two"."""
+    named = any("sentence" in line.lower() or re.search("[0-9]", line) for line in lines)
+    return named and all(map(_is_only_open, bare))
+
+
+def _named_ids(lines: Sequence[str], bare: Sequence[str], known_ids: Collection[str]) -> list[str]:
+    """The ids of lines without groups: lists between lines without numbers, or a line an id."""
+    lists = [rest for rest in bare if _LIST_WORDS.fullmatch(rest)]
+    if any(re.search("[0-9]", rest) and rest not in lists for rest in bare):
+        leading = [match for line in lines if (match := _LEADING.match(line))]
+        lists = [match[1] for match in leading if not _DISMISSED.fullmatch(match[2])]
+    return [cited for rest in lists for cited in read_ids(rest.replace(".", " "), known_ids)]
 
 
 def read_alignment(
     text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()
 ) -> Reply[tuple[str, str]]:
-    """Reads pairs of an answer's sentence and what it rests on; a number that is none of `answer_ids` is a sentence's place.
+    """Reads pairs of an answer's sentence and what it rests on.
 
-    Read are lines `1: 2,3`; where no line is numbered, lines that end with a group, in the answer's order; or JSON, an object from
-    number to list, a list of lists, or a list of objects with `answer_id` and `evidence_id`.
+    Read are lines `1: 2,3`; where no line is numbered, lines that end with a group, in the answer's
+    order; or JSON, an object from number to list, a list of lists, or a list of objects with
+    `answer_id` and `evidence_id`. A number that is none of `answer_ids` is a sentence's place.
     """
-    said = _said(text)
-    if _NOTHING.fullmatch(said):
+    reply = _said(text)
+    if _NOTHING.fullmatch(reply):
         return Reply(found=())
-    rows = _json_rows(_json(said), known_ids, answer_ids)
+    rows = _json_rows(_json(reply), known_ids, answer_ids)
     if rows is None:
-        lines = _lines(said)
-        rows = [
-            (found[1], _listed_ids(found[2], known_ids))
-            for line in lines
-            if (found := _NUMBERED.match(line))
-        ]
+        lines = _lines(reply)
+        numbered = [match for line in lines if (match := _NUMBERED.match(line))]
+        rows = [(match[1], _listed_ids(match[2], known_ids)) for match in numbered]
         if not rows:
-            groups = (citation_groups(line, known_ids) for line in lines)
-            cited = [[each for group in some for each in group.ids] for some in groups if some]
-            rows = [(str(place), ids) for place, ids in enumerate(cited, 1)]
-    pairs = tuple(
-        dict.fromkeys((_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids)
-    )
-    return Reply(found=pairs, problems=() if rows else (NO_IDS,))
+            groups = [some for line in lines if (some := citation_groups(line, known_ids))]
+            rows = [
+                (str(place), [cited for group in some for cited in group.ids])
+                for place, some in enumerate(groups, 1)
+            ]
+    pairs = [(_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids]
+    return Reply(found=_each_once(pairs), problems=() if rows else (NO_IDS,))
 
 
 def _said(text: str) -> str:
@@ -284,7 +319,7 @@ def _lines(said: str) -> list[str]:
     return [line.strip() for line in said.splitlines() if line.strip()]
 
 
-def _listed_ids(rest: str, known_ids: Collection[str]) -> Iterable[str]:
+def _listed_ids(rest: str, known_ids: Collection[str]) -> Sequence[str]:
     groups = citation_groups(rest, known_ids)
     if groups:
         return [cited for group in groups for cited in group.ids]
@@ -292,31 +327,36 @@ def _listed_ids(rest: str, known_ids: Collection[str]) -> Iterable[str]:
     return read_ids(rest.replace(".", " "), known_ids) if _LIST_WORDS.fullmatch(rest) else ()
 
 
-def _json(text: str) -> Any:
+def _json(text: str) -> object:
     if not text.startswith(("[", "{")):
         return None
     try:
-        return json.loads(text)
+        value: object = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    return value
 
 
-def _json_ids(value: Any, known_ids: Collection[str]) -> tuple[str, ...] | None:
+def _json_ids(value: object, known_ids: Collection[str]) -> list[str] | None:
     if isinstance(value, dict):
         lists = [each for each in value.values() if isinstance(each, list)]
         value = lists[0] if len(lists) == 1 else value.get("essential")
     if not isinstance(value, list):
         return None
     ids: list[str] = []
-    for each in value:
-        if isinstance(each, dict):
-            if str(each.get("relevance", "essential")).strip().lower() != "essential":
+    for name in value:
+        if isinstance(name, dict):
+            if str(name.get("relevance", "essential")).strip().lower() != "essential":
                 continue
-            each = next((each[name] for name in ("sentence_id", "id") if name in each), None)
-        if isinstance(each, bool) or not isinstance(each, str | int):
+            name = name.get("sentence_id", name.get("id"))
+        if not _is_id(name):
             return None
-        ids += read_ids(str(each), known_ids)
-    return tuple(ids)
+        ids += read_ids(str(name), known_ids)
+    return ids
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
@@ -331,29 +371,30 @@ def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
 
 
 def _json_rows(
-    value: Any, known_ids: Collection[str], answer_ids: Sequence[str]
-) -> list[tuple[str, Iterable[str]]] | None:
+    value: object, known_ids: Collection[str], answer_ids: Sequence[str]
+) -> list[tuple[str, Sequence[str]]] | None:
+    """Pairs of JSON, by the answer's sentence; None of what is in no form that is known."""
+    pairs: list[tuple[str, object]] = []
     if isinstance(value, dict):
         pairs = [(str(name).strip(), ids) for name, ids in value.items()]
-    elif isinstance(value, list) and value and all(isinstance(each, list) for each in value):
+    elif not isinstance(value, list) or not value:
+        return None
+    elif all(isinstance(ids, list) for ids in value):
         pairs = [(str(place), ids) for place, ids in enumerate(value, 1)]
-    elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
-        pairs = [(str(each.get("answer_id")).strip(), each.get("evidence_id")) for each in value]
+    elif all(isinstance(link, dict) for link in value):
+        pairs = [(str(link.get("answer_id")).strip(), link.get("evidence_id")) for link in value]
     else:
         return None
     if not all(name in answer_ids or re.fullmatch("[0-9]{1,4}", name) for name, _ in pairs):
         return None
-    rows: list[tuple[str, Iterable[str]]] = []
-    for name, ids in pairs:
-        found = _json_ids(ids, known_ids)
-        if found is None:
-            found = (
-                read_ids(str(ids), known_ids)
-                if isinstance(ids, str | int) and not isinstance(ids, bool)
-                else ()
-            )
-        rows.append((name, found))
-    return rows
+    return [(name, _row_ids(ids, known_ids)) for name, ids in pairs]
+
+
+def _row_ids(value: object, known_ids: Collection[str]) -> Sequence[str]:
+    ids = _json_ids(value, known_ids)
+    if ids is None and _is_id(value):
+        return read_ids(str(value), known_ids)
+    return ids or ()
 
 
 MAX_RANGE: Final = 100
@@ -412,7 +453,8 @@ _ITEMS = (
 _SQUARE = rf"\\?\[\[? ?(?:see )?{_ITEMS} ?\\?\]?\](?:\(#?[0-9]{{1,3}}\))?"
 _BRACKET: Final = re.compile(
     rf"(?P<all>{_SQUARE}(?:(?: ?[,;&] ?| and | |{_DASH}){_SQUARE}|{_SQUARE})*|\{{{{?{_ITEMS}\}}\}}?"
-    rf"|<(?:sup|cite|ref)>{_ITEMS}</(?:sup|cite|ref)>|\((?:see )?(?:{_NAMED})\b[ .:#]{{0,3}}{_ITEMS}\)|\([sS]{_ITEMS}\))",
+    rf"|<(?:sup|cite|ref)>{_ITEMS}</(?:sup|cite|ref)>|\((?:see )?(?:{_NAMED})\b[ "
+    rf".:#]{{0,3}}{_ITEMS}\)|\([sS]{_ITEMS}\))",
     re.IGNORECASE,
 )
 _OPEN_BRACKET: Final = re.compile(
@@ -445,24 +487,25 @@ class Group:
 
 
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Reads an id list: what stands between the marks. Each id counts once.
+    """Reads an id list: what stands between the marks; each id counts once.
 
-    What is no number is an id all the same, which no note has; so is a range that runs backwards or over `MAX_RANGE` sentences.
+    What is no number is an id all the same, which no note has; so is a range that runs backwards
+    or over `MAX_RANGE` sentences.
 
-    Example: "sentences 2-3 and S5" names 2, 3 and 5.
+    Example: "sentences 2-3 and S5" names 2, 3 and 5; "n/a" names nothing; "5-2" names "5-2".
     """
     if _NONE.fullmatch(text):
         return ()
-    found: list[str] = []
-    for part in _SEPARATOR.split(_RANGED.sub("-", alike(text))):
-        token = part.strip(_AROUND_ID)
+    ids: list[str] = []
+    for piece in _SEPARATOR.split(_RANGED.sub("-", alike(text))):
+        token = piece.strip(_AROUND_ID)
         if token not in known_ids:
             token = _PREFIX.sub("", token)
             if _SAID.fullmatch(token):
                 continue
         if any(map(str.isalnum, token)):
-            found += _resolved(_NUMBER_WORDS.get(token.lower(), token), known_ids)
-    return tuple(dict.fromkeys(found))
+            ids += _resolved(_NUMBER_WORDS.get(token.lower(), token), known_ids)
+    return tuple(dict.fromkeys(ids))
 
 
 def citation_groups(line: str, known_ids: Collection[str]) -> list[Group]:
@@ -471,9 +514,12 @@ def citation_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 
 
 def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    """Finds the groups of a line in the official form, and in forms near to it; `||` is a group without ids.
+    """Finds the groups of a line in the official form, and in forms near to it.
 
-    The group at the line's end may hold any words. One within the line holds numbers alone, and a sentence or group follows it.
+    `||` is a group without ids.
+
+    The group at the line's end may hold any words. One within the line holds numbers alone, and a
+    sentence or group follows it.
     """
     line = alike(line)
     if "|" not in line:
@@ -521,23 +567,26 @@ def _is_open(text: str) -> bool:
 
 
 def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
-    """Finds groups in brackets, `[1, 2]`, `[1][2]` or `(sentence 1)`; a range begins with a known id, if any is known."""
+    """Finds groups in brackets, `[1, 2]`, `[1][2]` or `(sentence 1)`.
+
+    A range begins with a known id, if any is known.
+    """
     line = alike(line)
     if not any(sign in line for sign in "[({<"):
         return []
     groups = []
-    for found in _BRACKET.finditer(line):
-        text = re.sub(r"[\[\](){}<>^|]|</?\w+>|\(#?\d+\)|†\w*", " ", _LINKED.sub("", found[0]))
+    for match in _BRACKET.finditer(line):
+        text = re.sub(r"[\[\](){}<>^|]|</?\w+>|\(#?\d+\)|†\w*", " ", _LINKED.sub("", match[0]))
         ids = read_ids(text, ())
         begun = {str(int(first)) for first in _RANGE_BEGIN.findall(text)}
         # "[120-80]" is a blood pressure, "[70-100]" what is normal.
         if all(id_.isdecimal() for id_ in ids) and (
             not known_ids or all(first in known_ids for first in begun)
         ):
-            groups.append(_widened(line, Group(start=found.start(), end=found.end(), ids=ids)))
-    for found in () if groups else _OPEN_BRACKET.finditer(line):
-        if _is_only_open(found[1] or found[2]):
-            groups.append(Group(start=found.start(), end=found.end(), ids=(OPEN_ID,), unclear=True))
+            groups.append(_widened(line, Group(start=match.start(), end=match.end(), ids=ids)))
+    for match in () if groups else _OPEN_BRACKET.finditer(line):
+        if _is_only_open(match[1] or match[2]):
+            groups.append(Group(start=match.start(), end=match.end(), ids=(OPEN_ID,), unclear=True))
     return groups
 
 
@@ -567,7 +616,10 @@ def _widened(line: str, group: Group) -> Group:
 
 
 def _may_be_ids(text: str) -> bool:
-    """Whether words between pipes may be meant as ids: two at most, or a list of numbers; others are a table's cell."""
+    """Whether words between pipes may be meant as ids.
+
+    Two at most, or a list of numbers; others are a table's cell.
+    """
     words = text.split()
     return (
         len(words) <= 2
@@ -595,6 +647,9 @@ _FENCE_LINE: Final = re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE)
 
 
 def unfenced(text: str) -> str:
-    """The inside of the last fenced block that says anything, even if it never ends; else the text itself."""
+    """The inside of the last fenced block that says anything, even if it never ends.
+
+    Else the text itself.
+    """
     blocks = [block for block in _FENCE.findall(text) if block.strip()]
     return blocks[-1] if blocks else _FENCE_LINE.sub("", text)

@@ -1,6 +1,8 @@
-"""How the questions of ArchEHR-QA are put (paper, Validation and figure 2), put again with what is wrong, and answered by the gold.
+"""How the questions of ArchEHR-QA are put, and put again with what is wrong.
 
-The paper prints none of its prompts; the texts (`prompts.json`) are ours, written from the protocol's facts.
+Soni and Demner-Fushman 2025, Validation and figure 2. The paper prints none of its prompts; the
+texts (`prompts.json`) are ours, written from the protocol's facts. The gold is written as an
+answer here as well.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.evidence import (
     Chooser,
     note_sentences,
@@ -26,7 +29,6 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     read_answer,
     unfenced,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import one_line, packaged
 from medical_tasks.scoring.reasoning import spoken
@@ -53,13 +55,15 @@ _SECOND_STEP: Final = {"answer_first": ("cite",)}
 
 
 texts = partial(packaged, __file__, "prompts.json")
-"""`asked` is by `options["steps"]` (`cite` is the second step of `answer_first`), else by `options["form"]`."""
+"""`asked` is by `options["steps"]` (`cite` is the second step of `answer_first`), else by
+`options["form"]`."""
 
 
 def gold_cited_answer(item: Item) -> str:
-    """Writes the clinician's answer in the official form, at most 75 words, citing all essential sentences and no other.
+    """Writes the clinician's answer in the official form, at most 75 words.
 
-    Without an answer essential sentences stand for it; without a key the citations are the clinician's.
+    It cites all essential sentences and no other. Without an answer essential sentences stand for
+    it; without a key the citations are the clinician's.
     """
     fields = item.fields
     lines = list(fields["answer_sentences"])
@@ -97,20 +101,20 @@ def _essential(item: Item) -> list[str]:
 
 def _official(lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Sequence[str]) -> str:
     places = {each: place for place, each in enumerate(order)}
-    made: list[tuple[str, set[str]]] = []
+    written_lines: list[tuple[str, set[str]]] = []
     carried: set[str] = set()
     left = WORD_LIMIT
     for line, ids in zip(lines, cited, strict=True):
         words = line.split()[:left]
         if words:
-            made.append((" ".join(words), {*ids, *carried}))
+            written_lines.append((" ".join(words), {*ids, *carried}))
             carried = set()
             left -= len(words)
-        elif made:
-            made[-1][1].update(ids)
+        elif written_lines:
+            written_lines[-1][1].update(ids)
         else:
             carried.update(ids)
-    written = [(text, sorted(ids, key=places.__getitem__)) for text, ids in made]
+    written = [(text, sorted(ids, key=places.__getitem__)) for text, ids in written_lines]
     return "\n".join(f"{text} |{','.join(ids)}|" if ids else text for text, ids in written)
 
 
@@ -133,17 +137,22 @@ def load_prompts(
     *,
     arguments: Mapping[str, str] | None = None,
 ) -> PromptSet:
-    """Makes the prompts of a task; `own` is the only set. `evidence_first` has the sentences shown as an item's `sources`."""
+    """Makes the prompts of a task; `own` is the only set.
+
+    `evidence_first` has the sentences shown as an item's `sources`.
+    """
     if name == "official":
         raise UsageError(
-            f"{task.name} has no official prompts: the paper describes its prompts and prints none of them. Use --prompts own."
+            f"{task.name} has no official prompts: the paper describes its prompts and prints "
+            "none of them. Use --prompts own."
         )
     if name != "own":
         raise UsageError(f"unknown prompt set {name!r} for {task.name}. Sets: own.")
     kind = task.options.get("steps") or task.options["form"]
     if kind not in texts()["asked"]:
         raise UsageError(
-            f"{task.name} is answered without a model. Use --model baseline/heuristic, or a task for models such as "
+            f"{task.name} is answered without a model. Use --model baseline/heuristic, or a task "
+            "for models such as "
             "archehr_together."
         )
     settings = read_arguments(task, arguments or {})
@@ -155,10 +164,13 @@ def load_prompts(
         shown = chooser.choose(item) if chooser else None
         return ({"role": "user", "content": question_text(kind, item, shown=shown)},)
 
-    chosen: dict[str, Any] = (
-        {"settings": chooser.settings, "sources": chooser.choose} if chooser else {}
+    return PromptSet(
+        name=name,
+        sha256=_digest(kind),
+        render=render,
+        settings=chooser.settings if chooser else {},
+        sources=chooser.choose if chooser else None,
     )
-    return PromptSet(name=name, sha256=_digest(kind), render=render, **chosen)
 
 
 def question_text(
@@ -168,7 +180,14 @@ def question_text(
     shown: Collection[str] | None = None,
     answer: Collection[str] | None = None,
 ) -> str:
-    """Writes one question, with the sentences of the note that are `shown` (by default all), or the `answer` to `cite`."""
+    """Writes one question.
+
+    Args:
+        kind: a key of `asked` in `prompts.json`.
+        item: what is asked about.
+        shown: ids of the note's sentences that are shown; by default all.
+        answer: sentences of the answer to `cite`.
+    """
     labels, fields = texts()["labels"], item.fields
 
     def numbered(ids: Iterable[object], sentences: Iterable[str]) -> list[str]:
@@ -199,13 +218,13 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 def _digest(kind: str) -> str:
     known = texts()
-    said = [
+    shown = [
         part
-        for each in (kind, *_SECOND_STEP.get(kind, ()))
-        for part in (each, *known["asked"][each].values())
+        for step in (kind, *_SECOND_STEP.get(kind, ()))
+        for part in (step, *known["asked"][step].values())
     ]
-    told = known["feedback"].values() if kind in _TRIED else ()
-    return texts_sha256(*said, *known["labels"].values(), *told)
+    feedback = known["feedback"].values() if kind in _TRIED else ()
+    return texts_sha256(*shown, *known["labels"].values(), *feedback)
 
 
 _SHOWN_REPLY: Final = 1_200
@@ -216,51 +235,63 @@ _SHOWN_ID: Final = 12
 def cited_faults(
     reply: str, known_ids: Collection[str], *, answer: Sequence[str] | None = None
 ) -> list[str]:
-    """Finds what is wrong with an answer that cites; the length of an `answer` that was only to be cited is no fault."""
-    told, read = texts()["feedback"], read_answer(reply, known_ids)
+    """Finds what is wrong with an answer that cites.
+
+    The length of an `answer` that was only to be cited is no fault.
+    """
+    wording, read = texts()["feedback"], read_answer(reply, known_ids)
     if EMPTY in read.problems:
-        return [told["empty"]]
+        return [wording["empty"]]
     faults = []
     if answer is not None and not same_words(written_sentences(reply, known_ids), answer):
-        faults.append(told["changed"])
+        faults.append(wording["changed"])
     if TOO_LONG in read.problems and answer is None:
-        faults.append(told["too_long"].format(words=read.words, limit=WORD_LIMIT))
+        faults.append(wording["too_long"].format(words=read.words, limit=WORD_LIMIT))
     # As written: an answer that is too long may cite behind the words that count.
     cited = cited_ids(reply, known_ids)
     if not cited:
-        faults.append(told["no_citations"])
+        faults.append(wording["no_citations"])
     if WRONG_FORM in read.problems:
-        faults.append(told["wrong_form"])
-    if unknown := [each for each in cited if each not in known_ids]:
-        faults.append(told["unknown_ids"].format(ids=_listed(unknown)))
+        faults.append(wording["wrong_form"])
+    if unknown := [name for name in cited if name not in known_ids]:
+        faults.append(wording["unknown_ids"].format(ids=_listed(unknown)))
     return faults
 
 
 def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
-    """Finds what is wrong with an answer that is cited later: it is empty, or too long. Citations that it has play no part."""
-    told, words = (
+    """Finds what is wrong with an answer that is cited later: it is empty, or too long.
+
+    Citations that it has play no part.
+    """
+    wording, words = (
         texts()["feedback"],
         sum(len(sentence.split()) for sentence in written_sentences(reply, known_ids)),
     )
     if not words:
-        return [told["empty"]]
-    return [told["too_long"].format(words=words, limit=WORD_LIMIT)] if words > WORD_LIMIT else []
+        return [wording["empty"]]
+    return [wording["too_long"].format(words=words, limit=WORD_LIMIT)] if words > WORD_LIMIT else []
 
 
 def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int) -> str:
-    """Writes what stands below the question when it is put again; of a long reply the beginning is shown."""
-    told, said = texts()["feedback"], reply.strip()
-    shown = said if len(said) <= _SHOWN_REPLY else said[:_SHOWN_REPLY].rstrip() + told["cut"]
-    wrong = "\n".join((told["wrong"], *(f"- {fault}" for fault in faults), told["again"]))
-    return (
-        f"{told['try'].format(number=number, tries=tries)}\n{shown or told['nothing']}\n\n{wrong}"
+    """Writes what stands below the question when it is put again.
+
+    Of a long reply the beginning is shown.
+    """
+    wording, reply_text = texts()["feedback"], reply.strip()
+    shown = (
+        reply_text
+        if len(reply_text) <= _SHOWN_REPLY
+        else reply_text[:_SHOWN_REPLY].rstrip() + wording["cut"]
     )
+    wrong = "\n".join((wording["wrong"], *(f"- {fault}" for fault in faults), wording["again"]))
+    head = wording["try"].format(number=number, tries=tries)
+    return f"{head}\n{shown or wording['nothing']}\n\n{wrong}"
 
 
 def _listed(ids: Sequence[str]) -> str:
     cut = texts()["feedback"]["cut"]
     shown = [
-        each if len(each) <= _SHOWN_ID else each[:_SHOWN_ID] + cut for each in ids[:_SHOWN_IDS]
+        name if len(name) <= _SHOWN_ID else name[:_SHOWN_ID] + cut for name in ids[:_SHOWN_IDS]
     ]
     return ", ".join(shown) + (cut if len(ids) > _SHOWN_IDS else "")
 
@@ -269,15 +300,18 @@ _WORD: Final = re.compile(r"\w+")
 
 
 def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Takes the sentences out of a reply, without citations. A line ends a sentence; within it `scoring.sentences` does."""
-    found: list[str] = []
+    """Takes the sentences out of a reply, without citations.
+
+    A line ends a sentence; within it `scoring.sentences` does.
+    """
+    sentences: list[str] = []
     for line in _lines(reply):
         start, bare = 0, ""
         for group in citation_groups(line, known_ids):
             bare += line[start : group.start].rstrip()
             start = group.end
-        found += map(one_line, split_sentences(bare + line[start:]))
-    return tuple(found)
+        sentences += map(one_line, split_sentences(bare + line[start:]))
+    return tuple(sentences)
 
 
 def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
@@ -287,9 +321,12 @@ def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def same_words(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether two texts have the same words in the same order; capitals, marks and line ends play no part."""
-    one, other = (_WORD.findall(" ".join(texts).casefold()) for texts in (some, others))
-    return one == other
+    """Whether two texts have the same words in the same order.
+
+    Capitals, marks and line ends play no part.
+    """
+    first, second = (_WORD.findall(" ".join(texts).casefold()) for texts in (some, others))
+    return first == second
 
 
 def _lines(reply: str) -> list[str]:
@@ -308,11 +345,14 @@ def open_protocol(task: TaskSpec, *, arguments: Mapping[str, str] | None = None)
 
 
 class GroundedAnswer:
-    """Asks in one step or two (`answer_first`), and again while something is wrong; all follows from the replies so far."""
+    """Asks in one step or two (`answer_first`), and again while something is wrong.
+
+    All follows from the replies so far.
+    """
 
     def __init__(self, steps: str, *, tries: int, chooser: Chooser | None = None) -> None:
         self._steps, self._tries, self._chooser = steps, tries, chooser
-        self.identity: Mapping[str, Any] = {"name": steps, "version": 1, "tries": tries}
+        self.identity: Mapping[str, object] = {"name": steps, "version": 1, "tries": tries}
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Takes each last reply, or says what is wrong with it."""
@@ -355,10 +395,10 @@ class GroundedAnswer:
     def _again(
         self, opening: tuple[Message, ...], replies: Sequence[str], faults: Sequence[str]
     ) -> Ask:
-        said = feedback_text(
+        feedback = feedback_text(
             spoken(replies[-1]).strip(), faults, number=len(replies) + 1, tries=self._tries
         )
         *before, question = opening
         return Ask(
-            (*before, {"role": question["role"], "content": f"{question['content']}\n\n{said}"})
+            (*before, {"role": question["role"], "content": f"{question['content']}\n\n{feedback}"})
         )

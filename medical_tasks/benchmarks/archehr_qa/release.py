@@ -1,21 +1,23 @@
-"""The files of a release, read, checked and written: cases with their note excerpts, keys, and which notes the excerpts are from.
+"""The files of a release, read, checked and written.
 
-A phrase's offset is its place in the narrative, a sentence's in its paragraph; a case with 0 throughout has none.
+Cases with their note excerpts, keys, and which notes the excerpts are from.
+
+A phrase's offset is its place in the narrative, a sentence's in its paragraph; a case with 0
+throughout has none.
 """
 
 from __future__ import annotations
 
-import html
-import json
 import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.files import open_file, read_bytes, readable
 from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
@@ -26,7 +28,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """A sentence of a note excerpt, as released, without white space at its ends; may have line ends within."""
+    """A sentence of a note excerpt, as released, without white space at its ends.
+
+    May have line ends within.
+    """
 
     id: str
     paragraph_id: str
@@ -35,15 +40,19 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A case, without its key."""
+    """A case, without its key.
+
+    Attributes:
+        phrases: the parts of the narrative that ask, in order.
+        clinician_question: "" where it is not released.
+        sentences: of the note excerpt, in order; none in the organizers' open files.
+    """
 
     id: str
     narrative: str
-    phrases: tuple[str, ...]  # the parts of the narrative that ask, in order
-    clinician_question: str  # "" where it is not released
-    sentences: tuple[
-        Sentence, ...
-    ]  # of the note excerpt, in order; none in the organizers' open files
+    phrases: tuple[str, ...]
+    clinician_question: str
+    sentences: tuple[Sentence, ...]
 
 
 CASES_FILE: Final = "archehr-qa.xml"
@@ -65,7 +74,10 @@ def _wrong(where: object, said: object, again: str = _AGAIN) -> UsageError:
 
 
 def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
-    """Reads a file of cases, in its order; open questions (`notes=False`) have no excerpts. Messages name case and rule."""
+    """Reads a file of cases, in its order; open questions (`notes=False`) have no excerpts.
+
+    Messages name case and rule.
+    """
     root = _root(path)
     if root.tag != "annotations":
         raise _wrong(path, "is no file of cases, its outermost element is not <annotations>")
@@ -77,13 +89,16 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
     )
     if has_notes and not notes:
         raise UsageError(
-            f"{path}: its cases have note excerpts, so it is of PhysioNet's release, and the configuration questions is made of "
+            f"{path}: its cases have note excerpts, so it is of PhysioNet's release, and the "
+            "configuration questions is made of "
             "the organizers' open files, which have none. Build it as --config official."
         )
     if notes and root.find("case/note_excerpt_sentences/sentence") is None:
         raise UsageError(
-            f"{path}: none of its {len(elements):,} cases has a note excerpt, and without the sentences of one nothing can be "
-            "cited. The organizers' files on GitHub leave them out: build these as --config questions, or download the files "
+            f"{path}: none of its {len(elements):,} cases has a note excerpt, and without the "
+            "sentences of one nothing can be "
+            "cited. The organizers' files on GitHub leave them out: build these as --config "
+            "questions, or download the files "
             "from PhysioNet, which have them."
         )
     cases: dict[str, Case] = {}
@@ -98,7 +113,8 @@ def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
             doubtful.append(name)
     if doubtful:
         print(
-            f"note: {path}: start_char_index of sentences is not their place in the note excerpt in {len(doubtful):,} cases "
+            f"note: {path}: start_char_index of sentences is not their place in the note excerpt "
+            f"in {len(doubtful):,} cases "
             f"({_names(doubtful)}); it is not used",
             file=sys.stderr,
         )
@@ -116,7 +132,7 @@ def _root(path: Path) -> ET.Element:
 
 def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[Case, bool]:
     narrative = _only_text(where, element, "patient_narrative")
-    found = Case(
+    built = Case(
         id=name,
         narrative=narrative,
         phrases=tuple(_phrases(where, element, narrative)),
@@ -124,18 +140,18 @@ def _case(where: str, name: str, element: ET.Element, *, notes: bool) -> tuple[C
         sentences=tuple(_sentences(where, element)) if notes else (),
     )
     offsets = [
-        _offset(f"{where}, sentence {each.get('id')}", each)
-        for each in _parts(where, element, "sentence")
+        _offset(f"{where}, sentence {sentence.get('id')}", sentence)
+        for sentence in _parts(where, element, "sentence")
     ]
-    given = [0 if offset is None else offset for offset in offsets] if None not in offsets else []
+    places = [0 if offset is None else offset for offset in offsets] if None not in offsets else []
     excerpt = _only_text(where, element, "note_excerpt", required=False)
-    problem = excerpt_problem(excerpt, found.sentences) if excerpt else None
-    if problem is None and any(given):
-        problem = offset_problem(found.sentences, given)
+    problem = excerpt_problem(excerpt, built.sentences) if excerpt else None
+    if problem is None and any(places):
+        problem = offset_problem(built.sentences, places)
     if problem is not None:
         raise _wrong(where, problem)
-    return found, not excerpt or not any(given) or offsets_are_places(
-        excerpt, found.sentences, given
+    return built, not excerpt or not any(places) or offsets_are_places(
+        excerpt, built.sentences, places
     )
 
 
@@ -149,10 +165,10 @@ def _only(where: str, case: ET.Element, name: str) -> ET.Element | None:
 def _text(where: str, element: ET.Element) -> str:
     if len(element):
         raise _wrong(where, "holds other elements, text alone is right")
-    found = (element.text or "").strip()
-    if not found:
+    text = (element.text or "").strip()
+    if not text:
         raise _wrong(where, "has no text")
-    return found
+    return text
 
 
 def _only_text(where: str, case: ET.Element, name: str, *, required: bool = True) -> str:
@@ -177,8 +193,8 @@ def _phrases(where: str, case: ET.Element, narrative: str) -> Iterator[str]:
         if offset is not None and not " ".join(narrative[offset:].split()).startswith(
             " ".join(text.split())
         ):
-            said = f"the narrative of {len(narrative):,} characters does not have the phrase there"
-            raise _wrong(place, f"start_char_index is {offset:,}, and {said}")
+            rule = f"the narrative of {len(narrative):,} characters does not have the phrase there"
+            raise _wrong(place, f"start_char_index is {offset:,}, and {rule}")
         yield text
 
 
@@ -217,38 +233,48 @@ _SPACE: Final = re.compile(r"\s")
 
 
 def excerpt_problem(excerpt: str, sentences: Sequence[Sentence]) -> str | None:
-    """Says where sentences do not follow one another in the excerpt, without any text of theirs; white space does not count."""
+    """Says where sentences do not follow one another in the excerpt, without any text of theirs.
+
+    White space does not count.
+    """
     whole, place, before = "".join(excerpt.split()), 0, "its beginning"
     for sentence in sentences:
         text = "".join(sentence.text.split())
-        found = whole.find(text, place)
-        if found < 0:
+        start = whole.find(text, place)
+        if start < 0:
             return f"sentence {sentence.id} does not stand in <note_excerpt> behind {before}"
-        place, before = found + len(text), f"sentence {sentence.id}"
+        place, before = start + len(text), f"sentence {sentence.id}"
     return None
 
 
 def offset_problem(sentences: Sequence[Sentence], offsets: Sequence[int]) -> str | None:
-    """Says where a sentence begins before the one before it has ended; offsets are characters in the paragraph."""
+    """Says where a sentence begins before the one before it has ended.
+
+    Offsets are characters in the paragraph.
+    """
     for (before, start), (sentence, offset) in pairwise(zip(sentences, offsets, strict=True)):
         if before.paragraph_id == sentence.paragraph_id and offset < start + len(before.text):
             return (
-                f"sentence {sentence.id} has the start_char_index {offset:,}, where sentence {before.id} of the same paragraph, "
+                f"sentence {sentence.id} has the start_char_index {offset:,}, where sentence "
+                f"{before.id} of the same paragraph, "
                 f"which begins at {start:,}, has not ended"
             )
     return None
 
 
 def offsets_are_places(excerpt: str, sentences: Sequence[Sentence], offsets: Sequence[int]) -> bool:
-    """Says whether sentences of a paragraph are as far from one another in the excerpt as their offsets say."""
+    """Says whether offsets are places in the excerpt, as far as sentences of a paragraph tell.
+
+    They are where each sentence is as far from the others in the excerpt as its offset says.
+    """
     whole, place = _SPACE.sub(" ", excerpt), 0
     begins: dict[str, int] = {}
     for sentence, offset in zip(sentences, offsets, strict=True):
         text = _SPACE.sub(" ", sentence.text)
-        found = whole.find(text, place)
-        if found < 0 or begins.setdefault(sentence.paragraph_id, found - offset) != found - offset:
+        start = whole.find(text, place)
+        if start < 0 or begins.setdefault(sentence.paragraph_id, start - offset) != start - offset:
             return False
-        place = found + len(text)
+        place = start + len(text)
     return True
 
 
@@ -264,7 +290,10 @@ _RANGE: Final = re.compile(r"([0-9]{1,4})\s*-\s*([0-9]{1,4})")
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSentence:
-    """A sentence of a clinician's answer, without citations, and what it rests on; its id is by default its place, from 1."""
+    """A sentence of a clinician's answer, without citations, and what it rests on.
+
+    Its id is by default its place, from 1.
+    """
 
     id: str
     text: str
@@ -273,14 +302,18 @@ class AnswerSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseKey:
-    """What the key says of a case; what is not released is empty."""
+    """What the key says of a case; what is not released is empty.
 
-    relevance: Mapping[str, str] = field(
-        default_factory=dict
-    )  # sentence id to label, for every sentence of the case
-    clinician_answer: str = ""  # without citations
+    Attributes:
+        relevance: sentence id to label, for every sentence of the case.
+        clinician_answer: without citations.
+        cited: whether the citations of the answer's sentences are released.
+    """
+
+    relevance: Mapping[str, str] = field(default_factory=dict)
+    clinician_answer: str = ""
     answer_sentences: tuple[AnswerSentence, ...] = ()
-    cited: bool = False  # whether the citations of the answer's sentences are released
+    cited: bool = False
 
 
 def without_citations(answer: str) -> str:
@@ -288,11 +321,14 @@ def without_citations(answer: str) -> str:
     return _MARK.sub("", answer).strip()
 
 
-def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, dict[str, Any]]:
-    """Reads a JSON list with one record for each of the cases and no other; case id to record, in the order of the cases."""
+def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, Row]:
+    """Reads a JSON list with one record for each of the cases and no other.
+
+    Case id to record, in the order of the cases.
+    """
     with readable(path):
         content = read_bytes(path)
-    records: dict[str, dict[str, Any]] = {}
+    records: dict[str, Row] = {}
     for number, record in enumerate(json_objects(path, content, form=form), start=1):
         name = text_id(f"{path}, record {number}", "case_id", record.get("case_id"))
         if name in records:
@@ -320,7 +356,10 @@ def _same_names(
 
 
 def read_key(path: Path, cases: Sequence[Case]) -> dict[str, CaseKey]:
-    """Reads a key; case id to its key, in the order of the cases. Messages name case and rule, no text."""
+    """Reads a key; case id to its key, in the order of the cases.
+
+    Messages name case and rule, no text.
+    """
     records = by_case(path, cases, form=_KEY_FORM)
     return {
         case.id: _case_key(f"{path}, case {named(case.id)}", records[case.id], case)
@@ -328,14 +367,14 @@ def read_key(path: Path, cases: Sequence[Case]) -> dict[str, CaseKey]:
     }
 
 
-def _case_key(where: str, record: Mapping[str, Any], case: Case) -> CaseKey:
+def _case_key(where: str, record: Row, case: Case) -> CaseKey:
     ids = [sentence.id for sentence in case.sentences]
     marked = _string(where, "clinician_answer", record)
     bare = _string(where, "clinician_answer_without_citations", record)
     place = f"{where}, clinician_answer_sentences"
     sentences = [
-        _answer_sentence(f"{place}, number {number}", each, number, known=set(ids))
-        for number, each in enumerate(
+        _answer_sentence(f"{place}, number {number}", entry, number, known=set(ids))
+        for number, entry in enumerate(
             _objects(where, "clinician_answer_sentences", record), start=1
         )
     ]
@@ -345,21 +384,25 @@ def _case_key(where: str, record: Mapping[str, Any], case: Case) -> CaseKey:
         relevance=_relevance(where, record, ids),
         clinician_answer=bare or without_citations(marked),
         answer_sentences=tuple(sentences),
-        # A clinician cites every essential sentence (paper, annotation guidelines): where nothing is cited, it is kept back.
+        # A clinician cites every essential sentence (paper, annotation guidelines): where nothing
+        # is cited, it is kept back.
         cited=any(sentence.citations for sentence in sentences),
     )
 
 
-def _relevance(where: str, record: Mapping[str, Any], ids: Sequence[str]) -> dict[str, str]:
+def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
     labels: dict[str, str] = {}
-    for number, each in enumerate(_objects(where, "answers", record), start=1):
+    for number, entry in enumerate(_objects(where, "answers", record), start=1):
         place = f"{where}, answers, number {number}"
-        name, label = text_id(place, "sentence_id", each.get("sentence_id")), each.get("relevance")
+        name, label = (
+            text_id(place, "sentence_id", entry.get("sentence_id")),
+            entry.get("relevance"),
+        )
         if name in labels:
             raise _wrong(where, f"sentence {named(name)} has two labels", _ALL_AGAIN)
         if not isinstance(label, str) or label not in LABELS:
-            said = f"relevance must be one of {', '.join(LABELS)}, got {shown(label)}"
-            raise _wrong(f"{place}, sentence {named(name)}", said, _ALL_AGAIN)
+            rule = f"relevance must be one of {', '.join(LABELS)}, got {shown(label)}"
+            raise _wrong(f"{place}, sentence {named(name)}", rule, _ALL_AGAIN)
         labels[name] = label
     problems = (
         ("labels sentences that the case does not have:", False),
@@ -368,9 +411,7 @@ def _relevance(where: str, record: Mapping[str, Any], ids: Sequence[str]) -> dic
     return _same_names(where, labels, ids, problems) if labels else {}
 
 
-def _answer_sentence(
-    where: str, record: Mapping[str, Any], number: int, *, known: set[str]
-) -> AnswerSentence:
+def _answer_sentence(where: str, record: Row, number: int, *, known: set[str]) -> AnswerSentence:
     name = next(
         (text_id(where, key, record[key]) for key in ("id", "sentence_id") if key in record),
         str(number),
@@ -387,12 +428,16 @@ def _answer_sentence(
     return AnswerSentence(id=name, text=text, citations=cited)
 
 
-def _citations(where: str, value: Any) -> tuple[str, ...]:
-    """Ids out of a list of them, or a text with commas between; a range stands for all that are in it."""
+def _citations(where: str, value: object) -> tuple[str, ...]:
+    """Ids out of a list of them, or a text with commas between.
+
+    A range stands for all that are in it.
+    """
     parts = [] if value is None else value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list):
         raise UsageError(
-            f"{where}: citations must be a list of ids, or a text with commas between, got {shown(value)}."
+            f"{where}: citations must be a list of ids, or a text with commas between, got "
+            f"{shown(value)}."
         )
     cited: dict[str, None] = {}
     for part in parts:
@@ -407,7 +452,7 @@ def _citations(where: str, value: Any) -> tuple[str, ...]:
     return tuple(cited)
 
 
-def _string(where: str, name: str, record: Mapping[str, Any]) -> str:
+def _string(where: str, name: str, record: Row) -> str:
     value = record.get(name)
     if value is None:
         return ""
@@ -416,11 +461,11 @@ def _string(where: str, name: str, record: Mapping[str, Any]) -> str:
     return str(value).strip()
 
 
-def _objects(where: str, name: str, record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _objects(where: str, name: str, record: Row) -> list[Row]:
     value = record.get(name)
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise _wrong(where, f"{name} must be a list of objects, got {shown(value)}", _ALL_AGAIN)
     return value
 
@@ -435,10 +480,15 @@ _MAPPING_FORM: Final = '{"case_id": "1", "document_id": "100001_2", "document_so
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """The note that an excerpt is from; "" where it is not known."""
+    """The note that an excerpt is from; "" where it is not known.
 
-    id: str = ""  # `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV
-    source: str = ""  # `mimic-iii` or `mimic-iv`
+    Attributes:
+        id: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV.
+        source: `mimic-iii` or `mimic-iv`.
+    """
+
+    id: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -452,121 +502,16 @@ class FullCase:
 
 def read_mapping(path: Path, cases: Sequence[Case]) -> dict[str, Document]:
     """Reads a mapping; case id to its note, in the order of the cases."""
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for name, record in by_case(path, cases, form=_MAPPING_FORM).items():
         where = f"{path}, case {named(name)}"
         source = record.get("document_source")
         if not isinstance(source, str) or source not in NOTE_SOURCES:
             raise UsageError(
-                f"{where}: document_source must be one of {', '.join(NOTE_SOURCES)}, got {shown(source)}."
+                f"{where}: document_source must be one of {', '.join(NOTE_SOURCES)}, got "
+                f"{shown(source)}."
             )
-        found[name] = Document(
+        documents[name] = Document(
             id=text_id(where, "document_id", record.get("document_id")), source=source
         )
-    return found
-
-
-def answer_text(answer: Sequence[AnswerSentence], *, cited: bool = False) -> str:
-    """Writes an answer as one text, with citations in brackets before the end of each sentence where they are wanted."""
-    return " ".join(_marked(each) if cited and each.citations else each.text for each in answer)
-
-
-def _marked(sentence: AnswerSentence) -> str:
-    """A sentence with its citations before its last signs, as clinicians wrote them (paper, table 1)."""
-    body = sentence.text.rstrip(".!?")
-    return f"{body} [{','.join(sentence.citations)}]{sentence.text[len(body) :]}"
-
-
-def excerpt_text(sentences: Iterable[Sentence], *, glue: str = "\n") -> str:
-    """Writes sentences as one text, with a blank line between paragraphs."""
-    groups = groupby(sentences, key=lambda each: each.paragraph_id)
-    return "\n\n".join(glue.join(each.text for each in group) for _, group in groups)
-
-
-def offsets(sentences: Iterable[Sentence]) -> list[int]:
-    """Where each sentence begins in its paragraph of `excerpt_text`, in characters."""
-    found: list[int] = []
-    for _, group in groupby(sentences, key=lambda each: each.paragraph_id):
-        found += accumulate((len(each.text) + 1 for each in group), initial=0)
-        found.pop()
-    return found
-
-
-def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
-    """Where each phrase begins in a message: behind the one before it if it can be; -1 where it is not to be found."""
-    places, end = [], 0
-    for phrase in phrases:
-        place = narrative.find(phrase, end)
-        place = narrative.find(phrase) if place < 0 else place
-        places.append(place)
-        end = max(end, place + len(phrase)) if place >= 0 else end
-    return places
-
-
-def release_texts(
-    cases: Sequence[FullCase],
-    *,
-    answers: bool = True,
-    indents: tuple[int, int, int] = (4, 8, 12),
-    glue: str = " ",
-) -> dict[str, str]:
-    """Writes the three files of a split: name to text; `indents` are those of a case, its elements and their parts."""
-    keys = [_key(each.case.id, each.key, answers=answers) for each in cases]
-    documents = [
-        {
-            "case_id": each.case.id,
-            "document_id": each.document.id,
-            "document_source": each.document.source,
-        }
-        for each in cases
-    ]
-    outer, middle, inner = (" " * indent for indent in indents)
-
-    def element(name: str, text: str, indent: str = middle, **attributes: str) -> str:
-        marks = "".join(f' {key}="{html.escape(value)}"' for key, value in attributes.items())
-        return f"{indent}<{name}{marks}>\n{html.escape(text, quote=False)}\n{indent}</{name}>\n"
-
-    def parts(case: Case) -> Iterator[str]:
-        yield element("patient_narrative", case.narrative)
-        yield f"{middle}<patient_question>\n"
-        for number, (text, place) in enumerate(
-            zip(case.phrases, phrase_places(case.narrative, case.phrases), strict=True)
-        ):
-            yield element("phrase", text, inner, id=str(number), start_char_index=str(place))
-        yield f"{middle}</patient_question>\n"
-        yield element("clinician_question", case.clinician_question)
-        yield element("note_excerpt", excerpt_text(case.sentences, glue=glue))
-        yield f"{middle}<note_excerpt_sentences>\n"
-        for each, start in zip(case.sentences, offsets(case.sentences), strict=True):
-            places = {
-                "id": each.id,
-                "paragraph_id": each.paragraph_id,
-                "start_char_index": str(start),
-            }
-            yield element("sentence", each.text, inner, **places)
-        yield f"{middle}</note_excerpt_sentences>\n"
-
-    body = "".join(
-        f'{outer}<case id="{html.escape(each.case.id)}">\n{"".join(parts(each.case))}{outer}</case>\n'
-        for each in cases
-    )
-    return {
-        CASES_FILE: f"<annotations>\n{body}</annotations>\n",
-        KEY_FILE: json.dumps(keys, indent=1) + "\n",
-        MAPPING_FILE: json.dumps(documents, indent=1) + "\n",
-    }
-
-
-def _key(name: str, key: CaseKey, *, answers: bool) -> dict[str, Any]:
-    labels = [{"sentence_id": each, "relevance": label} for each, label in key.relevance.items()]
-    record: dict[str, Any] = {"case_id": name, "answers": labels}
-    if answers and key.answer_sentences:
-        record |= {
-            "clinician_answer": answer_text(key.answer_sentences, cited=True),
-            "clinician_answer_without_citations": answer_text(key.answer_sentences),
-            "clinician_answer_sentences": [
-                {"id": each.id, "text": each.text, "citations": ",".join(each.citations)}
-                for each in key.answer_sentences
-            ],
-        }
-    return record
+    return documents

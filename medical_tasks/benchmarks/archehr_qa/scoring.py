@@ -1,7 +1,14 @@
-"""Scores the answers of ArchEHR-QA: what they cite, how like the references they are, and their form; `parsed` quotes no text.
+"""Scores the answers of ArchEHR-QA: what they cite, how like the references they are, their form.
 
-`_official` is the scripts' reading, bug for bug (2025, archehr-qa 771b948; 2026, archehr-qa-2026 344b67e); `spec.ENDS` ends it.
-Micro figures add up over cases before they divide, macro figures are means. BERTScore may be below 0, and MEDCON above 1.
+Soni and Demner-Fushman 2025, https://arxiv.org/abs/2506.04156; reference implementations:
+https://github.com/soni-sarvesh/archehr-qa (771b948) and
+https://github.com/soni-sarvesh/archehr-qa-2026 (344b67e).
+
+    medical-tasks score archehr_together --responses answers.jsonl
+
+`_official` is the scripts' reading, bug for bug; `spec.ENDS` ends it. `parsed` quotes no text.
+Micro figures add up over cases before they divide, macro figures are means. BERTScore may be
+below 0, and MEDCON above 1.
 """
 
 from __future__ import annotations
@@ -12,8 +19,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
+from medical_tasks.benchmarks.archehr_qa.declarations import ENDS, OFFICIAL, WORD_LIMIT, share_name
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     NO_IDS,
     OPEN_GROUP,
@@ -28,7 +36,6 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     unfenced,
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
-from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, WORD_LIMIT, share_name
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_text
@@ -66,7 +73,9 @@ def score_items(
     arguments: Mapping[str, str] | None = None,
     readings: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the replies to a task's items; any text has a score. Each of the `scoring_arguments` adds its metrics.
+    """Scores the replies to a task's items; any text has a score.
+
+    Each of the `scoring_arguments` adds its metrics.
 
     `readings`: item id to the ids of the sentences that a reply cites, as somebody read it.
     """
@@ -84,13 +93,20 @@ def score_items(
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe; loads no weights."""
+    """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe.
+
+    Loads no weights.
+    """
     check_scoring_args(task, arguments)
     return text_metrics.identity_of_models(_MODELS, arguments)
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """MEDCON shares at most all of the reference's terms, so however many synonyms it has, F1 stays below 2."""
+    """Limits of MEDCON, which has no largest value.
+
+    At most all of the reference's terms are shared, so however many synonyms they have, F1 stays
+    below 2.
+    """
     return dict.fromkeys(
         (name for name in _names(task) if name.startswith("medcon")), (0.0, _MOST_MEDCON)
     )
@@ -159,7 +175,7 @@ def _read_as(item: Item, reading: str) -> tuple[str, ...]:
 def _texts(
     task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
 ) -> list[ItemScore]:
-    said = [spoken(response).strip() for response in responses]
+    replies = [spoken(response).strip() for response in responses]
     compare: Callable[[Item, str], Comparison | None]
     has_figure: Callable[[str], bool]
     if task.options["form"] == "answer":
@@ -171,20 +187,21 @@ def _texts(
             has_bleu,
         )
     else:
-        asked = [unfenced(text).split() for text in said]
-        # A clinician's question may be longer than the limit itself: it has full marks here, and not by the script.
+        words_of = [unfenced(text).split() for text in replies]
+        # A clinician's question may be longer than the limit itself: it has full marks here, and
+        # not by the script.
         most = [
             max(QUESTION_WORDS, len(str(item.fields["clinician_question"]).split()))
             for item in items
         ]
         ours, words = (
-            [" ".join(each[:of]) for each, of in zip(asked, most, strict=True)],
-            list(map(len, asked)),
+            [" ".join(words_kept[:of]) for words_kept, of in zip(words_of, most, strict=True)],
+            list(map(len, words_of)),
         )
         compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
-    theirs = [official_text(text, limit) for text in said]
+    theirs = [official_text(text, limit) for text in replies]
     compared = {"": list(map(compare, items, ours)), OFFICIAL: list(map(compare, items, theirs))}
-    found = relevance_values(compared, given, wanted=_names(task))
+    metrics = relevance_values(compared, given, wanted=_names(task))
     return [
         _score(
             task,
@@ -193,7 +210,7 @@ def _texts(
             ended=not has_figure(text),
             parsed=f"words {of}",
         )
-        for item, values, text, of in zip(items, found, theirs, words, strict=True)
+        for item, values, text, of in zip(items, metrics, theirs, words, strict=True)
     ]
 
 
@@ -260,7 +277,10 @@ def _answers(items: Sequence[Item], responses: Sequence[str]) -> list[Answer]:
 
 
 def _named_counts(labels: Mapping[str, str], ids: Sequence[str]) -> dict[str, Counts | None]:
-    """By the rule of 2026: where supplementary sentences are passed over, the right ones are the same."""
+    """Counts by the rule of 2026, where supplementary sentences are passed over.
+
+    The sentences that are right to cite are the same in both readings.
+    """
     right, either = positives(labels, lenient=False), positives(labels, lenient=True)
     kept = set(ids) - (set(either) - set(right))
     return {
@@ -309,8 +329,11 @@ def _open_limits(
 ) -> dict[str, tuple[float, float]]:
     """What the figures could be of a reply that leaves open which sentences it cites.
 
-    Pooled shares are of the cited sentences, too, and their number is as open: the limits of their numerators are wide enough
-    for any, at the denominator that is counted.
+    Pooled shares are of the cited sentences, too, and their number is as open: the limits of
+    their numerators are wide enough for any, at the denominator that is counted.
+
+    Example: "one of 2 and 4" counts as citing nothing that the note has; recall of two right
+    sentences lies between 0 and 1, whichever were meant.
     """
     sentences = len(item.fields["sentence_ids"])
     right = len(positives(labels_of(item), lenient=True))
@@ -325,28 +348,37 @@ def _open_limits(
 
 
 def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
-    """`ids 1 2, unknown 1, words 40`. An id that the note does not have can be any word, and is only counted."""
-    each = list(ids)
-    known = [cited for cited in each if cited in item.fields["sentence_ids"]]
+    """`ids 1 2, unknown 1, words 40`.
+
+    An id that the note does not have can be any word, and is only counted.
+    """
+    listed = list(ids)
+    known = [cited for cited in listed if cited in item.fields["sentence_ids"]]
     shown = " ".join(known[:_SHOWN]) + (
         f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     )
-    unknown = [f"unknown {len(each) - len(known)}"] if len(each) > len(known) else []
+    unknown = [f"unknown {len(listed) - len(known)}"] if len(listed) > len(known) else []
     return ", ".join((f"ids {shown}" if known else "no ids", *unknown, *more))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfficialAnswer:
-    """An answer as the script has it; without citations it ends with an error."""
+    """An answer as the script has it; without citations it ends with an error.
 
-    text: str  # at most 75 words between spaces
-    citations: tuple[str, ...]  # each once, in order of first mention; spaces are part of them
+    Attributes:
+        text: at most 75 words between spaces.
+        citations: each once, in order of first mention; spaces are part of them.
+    """
+
+    text: str
+    citations: tuple[str, ...]
 
 
 def official_answer(answer: str) -> OfficialAnswer:
     """Reads an answer (what a submission has as `answer`) as the script does.
 
-    Ids stay as they stand (`|1, 2|` cites `1` and ` 2`), and the citations of what is cut off count.
+    Ids stay as they stand (`|1, 2|` cites `1` and ` 2`), and the citations of what is cut off
+    count.
     """
     sentences: list[str] = []
     citations: list[str] = []
@@ -368,18 +400,27 @@ def official_answer(answer: str) -> OfficialAnswer:
 
 
 def official_text(prediction: str, limit: int) -> str:
-    """Reads a question or an answer of 2026: as it is, or its first words where it has more than the limit; "" ends the script."""
+    """Reads a question or an answer of 2026.
+
+    As it is, or its first words where it has more than the limit; "" ends the script.
+    """
     words = prediction.split()
     return prediction.strip() if len(words) <= limit else " ".join(words[:limit])
 
 
 def has_bleu(text: str) -> bool:
-    """Whether BLEU has a figure; of a text without tokens (also `<skipped>`) it divides by zero, which ends the script."""
+    """Whether BLEU has a figure.
+
+    Of a text without tokens (also `<skipped>`) it divides by zero, which ends the script.
+    """
     return bool(tokenize_13a(text))
 
 
 def official_ids(reply: str, otherwise: Sequence[str]) -> tuple[str, ...]:
-    """The ids that a submission with this reply has: those of a JSON list of ids, as submissions have it, else `otherwise`."""
+    """The ids that a submission with this reply has.
+
+    Those of a JSON list of ids, as submissions have it, else `otherwise`.
+    """
     value = _json_list(reply)
     return tuple(value if _are_texts(value) else otherwise)
 
@@ -387,20 +428,26 @@ def official_ids(reply: str, otherwise: Sequence[str]) -> tuple[str, ...]:
 def official_alignment(
     reply: str, otherwise: Sequence[tuple[str, str]]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The answer's sentences that a submission with this reply has, each with its evidence; like `official_ids`."""
+    """The answer's sentences that a submission with this reply has, each with its evidence.
+
+    Like `official_ids`.
+    """
     value = _json_list(reply)
     if isinstance(value, list) and all(
-        isinstance(each, dict)
-        and isinstance(each.get("answer_id"), str)
-        and _are_texts(each.get("evidence_id"))
-        for each in value
+        isinstance(link, dict)
+        and isinstance(link.get("answer_id"), str)
+        and _are_texts(link.get("evidence_id"))
+        for link in value
     ):
-        return tuple((each["answer_id"], tuple(each["evidence_id"])) for each in value)
+        return tuple((link["answer_id"], tuple(link["evidence_id"])) for link in value)
     return tuple((answer, (cited,)) for answer, cited in otherwise)
 
 
-def _json_list(reply: str) -> Any:
-    """The list that a reply is as a whole; None of any other. What is JSON as it stands has no reasoning."""
+def _json_list(reply: str) -> object:
+    """The list that a reply is as a whole; None of any other.
+
+    What is JSON as it stands has no reasoning.
+    """
     for text in (reply.strip(), spoken(reply).strip()):
         try:
             value = json.loads(text) if text.startswith("[") else None
@@ -411,8 +458,8 @@ def _json_list(reply: str) -> Any:
     return None
 
 
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+def _are_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 ESSENTIAL: Final = "essential"
@@ -423,7 +470,10 @@ _PARTS: Final = ("f1", "precision", "recall")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How cited and right sentences meet: cited and right, cited and not right, right and not cited."""
+    """How cited and right sentences meet.
+
+    Cited and right, cited and not right, right and not cited.
+    """
 
     hits: int = 0
     wrong: int = 0
@@ -440,23 +490,37 @@ class Counts:
 
 
 def positives(labels: Mapping[str, str], *, lenient: bool) -> tuple[str, ...]:
-    """The sentences that are right to cite, in the note's order; lenient takes supplementary ones too."""
+    """The sentences that are right to cite, in the note's order.
+
+    Lenient takes supplementary ones too.
+    """
     right = (ESSENTIAL, SUPPLEMENTARY) if lenient else (ESSENTIAL,)
     return tuple(sentence for sentence, label in labels.items() if label in right)
 
 
 def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
-    """Counts a case; what is cited twice counts once."""
-    said, true = frozenset(cited), frozenset(right)
-    return Counts(hits=len(said & true), wrong=len(said - true), missed=len(true - said))
+    """Counts a case; what is cited twice counts once.
+
+    Example: cited are 2, 3 and 9, right are 2 and 4: one hit, two wrong, one missed.
+    """
+    named, true = frozenset(cited), frozenset(right)
+    return Counts(hits=len(named & true), wrong=len(named - true), missed=len(true - named))
 
 
 def factuality_values(
     kind: str, counted: Mapping[str, Counts | None], *, official: bool = False
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Makes an item's metrics of its counts, and the denominators of pooled ones; a count of None has nothing to be right.
+    """Makes an item's metrics of its counts, and the denominators of pooled ones.
 
-    A share of nothing is nan; `official` it is 0, and 1 in the subtask of evidence where nothing is named and nothing right.
+    Micro figures add counts up over cases before they divide, so that each needs its denominator
+    as a weight; macro figures are means of the cases' own shares. Example: of cases with 1 of 2
+    and 3 of 3 cited sentences right, micro precision is 4/5, macro precision 3/4.
+
+    Args:
+        kind: kind of task, which names the metrics.
+        counted: `strict` or `lenient` to the counts; None where nothing can be right.
+        official: whether a share of nothing is 0, as in the scripts, and not nan; in the subtask
+            of evidence it is 1 where nothing is named and nothing right.
     """
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
@@ -490,28 +554,44 @@ _APART: Final = "\n\n"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """A text and what it is held against."""
+    """A text and what it is held against.
 
-    prediction: str  # without citations
-    reference: str  # of all metrics but SARI
-    source: str  # SARI's source, the text that is rewritten
-    target: str  # SARI's reference
+    Attributes:
+        prediction: without citations.
+        reference: of all metrics but SARI.
+        source: SARI's source, the text that is rewritten.
+        target: SARI's reference.
+    """
+
+    prediction: str
+    reference: str
+    source: str
+    target: str
 
 
 def labels_of(item: Item) -> dict[str, str]:
-    """Id of each sentence of the note to its label, in the note's order; empty where the key has none."""
+    """Id of each sentence of the note to its label, in the note's order.
+
+    Empty where the key has none.
+    """
     labels = item.fields["relevance"]
     return dict(zip(item.fields["sentence_ids"], labels, strict=True)) if labels else {}
 
 
 def answer_comparison(item: Item, prediction: str, *, narrative: bool = False) -> Comparison | None:
-    """Compares with the clinician's answer, None where it is not released; SARI's source is the questions or `narrative`."""
+    """Compares with the clinician's answer, None where it is not released.
+
+    SARI's source is the questions or `narrative`.
+    """
     source = str(item.fields["patient_narrative"]).strip() if narrative else _questions(item)
     return _compared(item.fields["clinician_answer"], prediction, source)
 
 
 def notes_comparison(item: Item, prediction: str) -> Comparison | None:
-    """Holds an answer against the questions and the essential sentences; None where it is not known which these are."""
+    """Holds an answer against the questions and the essential sentences.
+
+    None where it is not known which these are.
+    """
     labels = labels_of(item)
     if not labels:
         return None
@@ -529,7 +609,10 @@ def notes_comparison(item: Item, prediction: str) -> Comparison | None:
 
 
 def question_comparison(item: Item, prediction: str) -> Comparison | None:
-    """Holds a question against the clinician's, of what the patient wrote; None where there is none."""
+    """Holds a question against the clinician's, of what the patient wrote.
+
+    None where there is none.
+    """
     return _compared(
         item.fields["clinician_question"], prediction, str(item.fields["patient_narrative"]).strip()
     )
@@ -550,29 +633,34 @@ def relevance_values(
     *,
     wanted: Collection[str],
 ) -> list[dict[str, float]]:
-    """Computes an item's metrics by ending of their names, nan without a reference (None), each of equal comparisons once."""
-    given = [metric.name for argument, metric in _MODELS.items() if argument in arguments]
+    """Computes the metrics of texts for each item, each of equal comparisons once.
+
+    `compared`: by the ending of the metrics' names, an entry an item; None without a reference,
+    which gives nan.
+    """
+    modelled_names = [metric.name for argument, metric in _MODELS.items() if argument in arguments]
     names = {
-        suffix: [name for name in (*WORD_METRICS, *given) if f"{name}{suffix}" in wanted]
+        suffix: [name for name in (*WORD_METRICS, *modelled_names) if f"{name}{suffix}" in wanted]
         for suffix in compared
     }
     different: dict[Comparison, set[str]] = {}
     for suffix, some in compared.items():
-        for each in some:
-            if each is not None:
-                different.setdefault(each, set()).update(names[suffix])
+        for comparison in some:
+            if comparison is not None:
+                different.setdefault(comparison, set()).update(names[suffix])
     texts: list[Texts] = list(
-        dict.fromkeys((each.prediction, each.reference) for each in different)
+        dict.fromkeys((comparison.prediction, comparison.reference) for comparison in different)
     )
     modelled = dict(zip(texts, model_metrics(texts, arguments), strict=True))
-    found = {
-        each: word_metrics(each, words) | modelled[each.prediction, each.reference]
-        for each, words in different.items()
+    computed = {
+        comparison: word_metrics(comparison, words)
+        | modelled[comparison.prediction, comparison.reference]
+        for comparison, words in different.items()
     }
     return [
         {
-            f"{name}{suffix}": math.nan if each is None else found[each][name]
-            for suffix, each in zip(compared, row, strict=True)
+            f"{name}{suffix}": math.nan if comparison is None else computed[comparison][name]
+            for suffix, comparison in zip(compared, row, strict=True)
             for name in names[suffix]
         }
         for row in zip(*compared.values(), strict=True)
@@ -580,7 +668,10 @@ def relevance_values(
 
 
 def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, float]:
-    """Computes those of `WORD_METRICS` that are named, 0-1. BLEU is not smoothed: 0 without a run of four tokens in common."""
+    """Computes those of `WORD_METRICS` that are named, 0-1.
+
+    BLEU is not smoothed: 0 without a run of four tokens in common.
+    """
     values = text_metrics.word_metrics(
         comparison.prediction, comparison.reference, {*names} - {"sari"}
     )
@@ -620,7 +711,7 @@ def _bertscore(folder: str, texts: Sequence[Texts]) -> list[float]:
     ]
 
 
-def _bertscore_identity(folder: str) -> dict[str, Any]:
+def _bertscore_identity(folder: str) -> dict[str, object]:
     _check_encoder(folder)
     return {
         **bertscore_identity(folder, layer=BERTSCORE_LAYER),
@@ -629,7 +720,10 @@ def _bertscore_identity(folder: str) -> dict[str, Any]:
 
 
 def _check_encoder(folder: str) -> None:
-    """The baseline is of one encoder; of another one's numbers it makes nonsense. What does not load is told when it is opened."""
+    """The baseline is of one encoder; of another one's numbers it makes nonsense.
+
+    What does not load is told when it is opened.
+    """
     path = Path(folder).expanduser() / "config.json"
     if not path.is_file():
         return
@@ -640,7 +734,8 @@ def _check_encoder(folder: str) -> None:
     kind = config.get("model_type") if isinstance(config, dict) else None
     if kind != _ENCODER:
         raise UsageError(
-            f"bertscore: {folder} is an encoder of the kind {kind!r}, and the baseline that its numbers are rescaled by is that of "
+            f"bertscore: {folder} is an encoder of the kind {kind!r}, and the baseline that its "
+            "numbers are rescaled by is that of "
             "distilbert-base-uncased. Give a folder of that checkpoint."
         )
 
@@ -652,7 +747,8 @@ _MODELS: Final[Mapping[str, ModelMetric]] = {
     "umls": replace(
         MODEL_METRICS["umls"],
         compute=lambda folder, texts: [
-            medcon(*each).f1 for each in concept_pairs(folder, MEDCON_VARIANT, texts)
+            medcon(*concept_pair).f1
+            for concept_pair in concept_pairs(folder, MEDCON_VARIANT, texts)
         ],
         identity=partial(medcon_identity, variant=MEDCON_VARIANT),
     ),

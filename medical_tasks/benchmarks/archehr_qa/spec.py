@@ -1,114 +1,44 @@
-"""ArchEHR-QA: Soni and Demner-Fushman, 2025, https://arxiv.org/abs/2506.04156; shared tasks BioNLP 2025, and 2026.
+"""ArchEHR-QA: Soni and Demner-Fushman, 2025, https://arxiv.org/abs/2506.04156.
+
+Shared tasks BioNLP 2025, and 2026.
 
 Reference implementation: https://github.com/soni-sarvesh/archehr-qa.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import (
+    DATASET,
+    READ,
+    READS,
+    metrics_of,
+)
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Baseline,
     Benchmark,
-    ConstructionVerb,
-    DatasetSpec,
     Item,
-    MetricSpec,
+    ItemScore,
     MultiStep,
-    Official,
     PaperSetting,
+    PromptSet,
+    Scoring,
     TaskSpec,
     View,
     hub_question,
 )
 
-WORD_LIMIT: Final = 75
-"""Most words of an answer."""
-
-DATASET = DatasetSpec(
-    name="archehr_qa",
-    title="ArchEHR-QA",
-    access="credentialed",
-    licence="PhysioNet-Credentialed-1.5.0",
-    homepage="https://physionet.org/content/archehr-qa-bionlp-task-2025/",
-    paper="https://arxiv.org/abs/2506.04156",
-    citation="""\
-@article{soni2025archehrqa,
-  title   = {A Dataset for Addressing Patient's Information Needs related to Clinical Course of Hospitalization},
-  author  = {Sarvesh Soni and Dina Demner-Fushman},
-  journal = {arXiv preprint arXiv:2506.04156},
-  year    = {2025},
-  url     = {https://arxiv.org/abs/2506.04156}
-}""",
-    configs=("official", "questions", "demo"),
-    default_config="official",
-    how_to_get=(
-        "become a credentialed user of PhysioNet and sign the agreement of the project archehr-qa-bionlp-task-2025 (or -2026)",
-        "download its folders dev, test and test-2026, each with archehr-qa.xml and, where released, archehr-qa_key.json and "
-        "archehr-qa_mapping.json",
-        "then, on a machine that may hold it: medical-tasks build archehr_qa --source FOLDER",
-        "without credentials, patients' questions alone: check out https://github.com/soni-sarvesh/archehr-qa (dev) and "
-        "https://github.com/soni-sarvesh/archehr-qa-2026 (test_2026) in one folder, then: medical-tasks build archehr_qa --config "
-        "questions --source FOLDER",
-        "without any download: medical-tasks build archehr_qa --config demo",
-    ),
-    version="1.0.0",
-)
-
-ENDS: Final = {
-    "cited": "official script ends: no citations or no words",
-    "question": "official script ends: empty text",
-    "answer": "official script ends: empty text",
-    "evidence": "official script ends: unknown ids",
-    "alignment": "official script ends: unknown ids",
-}
-"""Kind of task to what in an answer stops the organizers' script, so that a whole submission has no figure."""
-
-OFFICIAL: Final = "_official"
-
-
-def share_name(kind: str, which: str, how: str, part: str) -> str:
-    """Names a share by its kind of task (a key of `ENDS`), strict or lenient, micro or macro, and f1, precision or recall."""
-    if kind == "cited":
-        parts = ["factuality", which, how, part]
-        return "_".join(name for name in parts if name not in ("strict", "micro", "f1"))
-    return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
-
-
-_READS: Final = (
-    "the ids of the sentences that the reply cites, with commas between them, such as 2, 5"
-)
-_READ: Final = ("cited", "evidence")
-"""Kinds of tasks whose reader can be unclear."""
-
-
-def _metrics(kind: str) -> tuple[MetricSpec, ...]:
-    made = []
-    read = {
-        share_name(kind, which, how, part)
-        for which in ("strict", "lenient")
-        for how in ("micro", "macro")
-        for part in ("f1", "precision", "recall")
-    } | ({"overall_score"} if kind == "evidence" else set())
-    for each in packaged(__file__, "metrics.json")[kind]:
-        low, high = each.get("limits", (0.0, 1.0))
-        limits = (-math.inf if low is None else low, math.inf if high is None else high)
-        # The script compares the cases of a submission with those of the key, and takes no other set.
-        official = Official(unanswered="ends", undecided=ENDS[kind])
-        rests = kind in _READ and each["name"] in read
-        named = {"limits": limits, "of": tuple(each.get("of", ())), "read": rests}
-        made.append(
-            MetricSpec(
-                **{**each, **named},
-                official=official if each["name"].endswith(OFFICIAL) else None,
-            )
-        )
-    return tuple(made)
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
 
 
 # How a system asks its models is its own: a shared task.
@@ -118,7 +48,8 @@ _PAPER: Final = PaperSetting(items=100, configs=("official",), prompts="any")
 _CHECKPOINTS: Final = {
     "bertscore": "folder of distilbert-base-uncased",
     "umls": "folder of a UMLS index, made by: medical-tasks umls build",
-    "alignscore": "AlignScore checkpoint with its backbone's folder, as CKPT:FOLDER or CKPT:FOLDER:SENTENCES",
+    "alignscore": "AlignScore checkpoint with its backbone's folder, as CKPT:FOLDER or "
+    "CKPT:FOLDER:SENTENCES",
 }
 
 
@@ -127,7 +58,8 @@ _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "asked": "clinician_question",
         "target": "clinician_answer",
         "template": (
-            "Sentences of a clinical note:\n{sentences}\n\nWhat the patient wrote:\n{patient_narrative}\n\nQuestion: {prompt}"
+            "Sentences of a clinical note:\n{sentences}\n\nWhat the patient "
+            "wrote:\n{patient_narrative}\n\nQuestion: {prompt}"
         ),
         "metadata": ["patient_narrative", "sentences"],
     },
@@ -139,13 +71,15 @@ _HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
     "evidence": {
         "asked": "clinician_question",
         "target": "relevance",
-        "template": "Which of these sentences are needed to answer the question?\n{sentences}\n\nQuestion: {prompt}",
+        "template": "Which of these sentences are needed to answer the "
+        "question?\n{sentences}\n\nQuestion: {prompt}",
         "metadata": ["sentences"],
     },
     "alignment": {
         "asked": "clinician_answer",
         "target": "answer_citations",
-        "template": "Which of these sentences does each sentence of the answer rest on?\n{sentences}\n\nAnswer: {prompt}",
+        "template": "Which of these sentences does each sentence of the answer rest "
+        "on?\n{sentences}\n\nAnswer: {prompt}",
         "metadata": ["sentences"],
     },
 }
@@ -156,6 +90,7 @@ class ArchEHRQA(Benchmark):
     """The benchmark, as the rest of the suite knows it."""
 
     name = "archehr_qa"
+    position = 5
     short = "archehr"
     title = "ArchEHR-QA"
     paper = "https://arxiv.org/abs/2506.04156"
@@ -167,11 +102,68 @@ class ArchEHRQA(Benchmark):
         ),
     )
 
-    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.archehr_qa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.archehr_qa.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts
+
+        return load_prompts(task, asking.prompts, asking.upstream, arguments=asking.arguments)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(
+            task, items, texts, arguments=scoring.arguments, readings=scoring.readings
+        )
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """See `prompts`."""
         from medical_tasks.benchmarks.archehr_qa.prompts import open_protocol
 
-        return open_protocol(task, arguments=settings.get("arguments"))
+        return open_protocol(task, arguments=asking.arguments)
 
     def baselines(self) -> Mapping[str, Baseline]:
         """`heuristic`: the sentences most like the questions."""
@@ -195,12 +187,6 @@ class ArchEHRQA(Benchmark):
         return hub_question(
             **_HUB_QUESTIONS[task.options["form"]], scorer={"name": "model_graded_qa"}
         )
-
-    def construction(self) -> ConstructionVerb:
-        """See `construction.steps`."""
-        from medical_tasks.benchmarks.archehr_qa.construction.steps import STEPS, add_arguments
-
-        return ConstructionVerb(dataset=DATASET, steps=STEPS, add_arguments=add_arguments)
 
     def shared_task(self) -> Any:
         """See `submission`."""
@@ -231,7 +217,7 @@ def _answer_task(
         benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
-        metrics=_metrics("cited"),
+        metrics=metrics_of("cited"),
         version="3-A",
         generation_size=512,
         groups=("source",),
@@ -242,7 +228,7 @@ def _answer_task(
         baseline=baseline,
         protocol=protocol,
         paper=_PAPER,
-        reads=_READS,
+        reads=READS,
     )
 
 
@@ -260,7 +246,8 @@ ANSWER_TASKS: Final = (
         "Grounded answer from sentences chosen by similarity beforehand",
         protocol="evidence_first",
         arguments={
-            "embedder": "folder of a sentence embedding checkpoint that chooses the sentences (default: word overlap)",
+            "embedder": "folder of a sentence embedding checkpoint that chooses the sentences "
+            "(default: word overlap)",
             "evidence": "how many sentences are chosen (default 10)",
         },
     ),
@@ -269,7 +256,8 @@ ANSWER_TASKS: Final = (
         "The sentences most similar to the questions, up to 75 words; asks no model",
         baseline="heuristic",
         arguments={
-            "embedder": "folder of a sentence embedding checkpoint that ranks the sentences (default: word overlap)"
+            "embedder": "folder of a sentence embedding checkpoint that ranks the sentences "
+            "(default: word overlap)"
         },
     ),
 )
@@ -283,7 +271,7 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         dataset=DATASET.name,
         # The organizers' cases: for alignment those of both shared tasks.
         split="test+test_2026" if name == "alignment" else "test_2026",
-        metrics=_metrics(name),
+        metrics=metrics_of(name),
         version="2-A" if name == "question" else "3-A",
         generation_size=size,
         groups=("source",),
@@ -291,7 +279,7 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         options={"form": name},
         scoring_arguments=dict(scoring),
         paper=replace(_PAPER, items=147 if name == "alignment" else 47),
-        reads=_READS if name in _READ else "",
+        reads=READS if name in READ else "",
     )
 
 

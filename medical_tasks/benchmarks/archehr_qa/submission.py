@@ -1,6 +1,7 @@
 """A run's answers as a submission to a shared task: made, read, and checked case by case.
 
-Answers are written anew in the official form, so that the official scorer reads what was scored. Messages quote no answer.
+Answers are written anew in the official form, so that the official scorer reads what was scored.
+Messages quote no answer.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import TASK_NAMES, WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     SENTENCE_ENDS,
     TOO_LONG,
@@ -25,7 +28,7 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
 from medical_tasks.benchmarks.archehr_qa.scoring import has_bleu, official_answer
-from medical_tasks.benchmarks.archehr_qa.spec import BENCHMARK, WORD_LIMIT
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import open_file, readable
 from medical_tasks.io.json_records import is_text, json_values, named, shown
@@ -42,7 +45,8 @@ _SPELLINGS: Final = {
     "rest": "has text behind the last |, which the official scorer drops",
     "groups": "has several groups of citations, of which the official scorer reads the last",
     "spaces": "has spaces among the ids, which the official scorer takes for a part of them",
-    "ids": "has something else than ids with commas between, which the official scorer takes for one id",
+    "ids": "has something else than ids with commas between, which the official scorer takes for "
+    "one id",
     "words": "has citations without a sentence",
     "brackets": "has citations in square brackets, which the official scorer does not read",
 }
@@ -51,59 +55,81 @@ _ODD: Final = "has a | within a sentence, where no citation is read; write the s
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Something that is wrong, or worth knowing."""
+    """Something that is wrong, or worth knowing.
 
-    place: str  # the case, or the record where no case is named
+    Attributes:
+        place: the case, or the record where no case is named.
+        fatal: whether the official scorer gives no score at all to a submission that has it.
+        note: whether it is nothing that has to be mended.
+    """
+
+    place: str
     text: str
-    fatal: bool = (
-        False  # whether the official scorer gives no score at all to a submission that has it
-    )
-    note: bool = False  # whether it is nothing that has to be mended
+    fatal: bool = False
+    note: bool = False
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}"
 
 
 def check_records(
-    records: Sequence[Any],
+    records: Sequence[object],
     cases: Mapping[str, Item],
     field: str,
-    check: Callable[[Item, Any], Sequence[Problem]],
+    check: Callable[[Item, object], Sequence[Problem]],
 ) -> list[Problem]:
-    """Checks that each case is there once, with a `field` that passes the `check`; problems in the order of the cases."""
-    own: dict[str, list[Problem]] = {case: [] for case in cases}
+    """Checks that each case is there once, with a `field` that passes the `check`.
+
+    Problems come in the order of the cases; behind them those of records that name none of them.
+    """
+    problems: dict[str, list[Problem]] = {case: [] for case in cases}
     others: list[Problem] = []
-    places: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     for number, record in enumerate(records, start=1):
-        place = f"record {number}"
-        if not isinstance(record, dict):
-            said = f"must be an object with 'case_id' and {field!r}, got {shown(record)}"
-            others.append(Problem(place=place, text=said, fatal=True))
-            continue
-        problems, name, case = others, record.get("case_id"), None
-        if isinstance(name, str | int) and not isinstance(name, bool):
-            case = str(name)
-            place, problems = of_case(case), own.get(case, others)
-            places.setdefault(case, []).append(number)
+        place, own, case = f"record {number}", others, _named_case(record)
+        if case is not None:
+            place, own = of_case(case), problems.get(case, others)
+            numbers.setdefault(case, []).append(number)
+        own += _record_problems(place, record, field)
+        item = cases.get(case or "")
+        if item is not None and isinstance(record, dict) and field in record:
+            own += check(item, record[field])
+    for case, places in numbers.items():
+        if case not in cases:
+            rule = (
+                f"is none of the {len(cases)} cases of this split; the official scorer refuses the "
+                "submission"
+            )
+            others.append(Problem(place=of_case(case), text=rule, fatal=True))
+        if len(places) > 1:
+            rule = (
+                f"stands there {len(places)} times (records {', '.join(map(str, places))}); the "
+                "official scorer counts each"
+            )
+            problems.get(case, others).append(Problem(place=of_case(case), text=rule))
+    for case in cases.keys() - numbers.keys():
+        problems[case].append(missing(cases[case]))
+    return [*chain.from_iterable(problems.values()), *others]
+
+
+def _named_case(record: object) -> str | None:
+    """The case that a record names, if it is of a form that can name one."""
+    name = record.get("case_id") if isinstance(record, dict) else None
+    return str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
+
+
+def _record_problems(place: str, record: object, field: str) -> list[Problem]:
+    """What is wrong with the form of a record, whatever its `field` holds."""
+    if not isinstance(record, dict):
+        rules = [f"must be an object with 'case_id' and {field!r}, got {shown(record)}"]
+    else:
+        name, rules = record.get("case_id"), []
         if not isinstance(name, str):
             got = f"got {shown(name)}" if "case_id" in record else "there is none"
-            problems.append(
-                Problem(place=place, text=f"its 'case_id' must be a text, {got}", fatal=True)
-            )
+            rules.append(f"its 'case_id' must be a text, {got}")
         if field not in record:
-            problems.append(Problem(place=place, text=f"its {field!r} is missing", fatal=True))
-        elif case is not None and case in cases:
-            problems += check(cases[case], record[field])
-    for case, numbers in places.items():
-        if case not in cases:
-            said = f"is none of the {len(cases)} cases of this split; the official scorer refuses the submission"
-            others.append(Problem(place=of_case(case), text=said, fatal=True))
-        if len(numbers) > 1:
-            said = f"stands there {len(numbers)} times (records {', '.join(map(str, numbers))}); the official scorer counts each"
-            own.get(case, others).append(Problem(place=of_case(case), text=said))
-    for case in cases.keys() - places.keys():
-        own[case].append(missing(cases[case]))
-    return [*(problem for problems in own.values() for problem in problems), *others]
+            rules.append(f"its {field!r} is missing")
+    return [Problem(place=place, text=text, fatal=True) for text in rules]
 
 
 def missing(item: Item) -> Problem:
@@ -117,7 +143,10 @@ def of_case(case_id: str) -> str:
 
 
 def too_long(item: Item, words: int, limit: int = WORD_LIMIT, *, note: bool = True) -> Problem:
-    """Says that more words than count are there; only a note where the official scorer cuts the text and does nothing else."""
+    """Says that more words than count are there.
+
+    Only a note where the official scorer cuts the text and does nothing else.
+    """
     return _about(
         item,
         f"has {words} words, of which the first {limit} count; the limit is {limit}",
@@ -130,98 +159,104 @@ def _about(item: Item, said: str, *, fatal: bool = False, note: bool = False) ->
 
 
 def unknown_ids(cited: Sequence[str], known_ids: Sequence[str], *, whose: str = "note") -> str:
-    """Names ids that the note, or the answer, does not have: numbers as they are, others by their count."""
+    """Names ids that the note, or the answer, does not have.
+
+    Numbers as they are, others by their count.
+    """
     cited = list(dict.fromkeys(cited))
-    numbers = [each for each in cited if _is_number(each)]
-    said = numbers[:_SHOWN]
+    numbers = [name for name in cited if _is_number(name)]
+    shown_ids = numbers[:_SHOWN]
     if len(numbers) > _SHOWN:
-        said.append(f"{len(numbers) - _SHOWN} more")
+        shown_ids.append(f"{len(numbers) - _SHOWN} more")
     if len(numbers) < len(cited):
-        said.append(
-            f"{len(cited) - len(numbers)} that {'is' if len(cited) == len(numbers) + 1 else 'are'} no number"
+        shown_ids.append(
+            f"{len(cited) - len(numbers)} that "
+            f"{'is' if len(cited) == len(numbers) + 1 else 'are'} no number"
         )
     has = f"{known_ids[0]} to {known_ids[-1]}" if known_ids else "no sentences"
-    return f"cites {', '.join(said)}, which its {whose} does not have (it has {has})"
+    return f"cites {', '.join(shown_ids)}, which its {whose} does not have (it has {has})"
 
 
 def text_problems(
-    item: Item, text: Any, *, limit: int, counted: Callable[[str], object] = str.split
+    item: Item, text: object, *, limit: int, counted: Callable[[str], object] = str.split
 ) -> list[Problem]:
-    """Checks a prediction that is a text, of which so many words count and whose scorer needs a token."""
-    if found := _no_text(item, text):
-        return found
+    """Checks a prediction that is a text, of which so many words count.
+
+    `counted` says what its scorer needs one of, a word or a token.
+    """
+    if not isinstance(text, str) or not is_text(blank=True).holds(text):
+        return _no_text(item, text)
     if not counted(text):
         return [_refused(item, "has no words")]
     words = len(text.split())
     return [too_long(item, words, limit)] if words > limit else []
 
 
-def id_problems(item: Item, ids: Any, *, said: str = "its 'prediction'") -> list[Problem]:
+def id_problems(item: Item, ids: object, *, said: str = "its 'prediction'") -> list[Problem]:
     """Checks a prediction that is a list of ids of the note's sentences, or such a list in one."""
     if not isinstance(ids, list):
         return [_refused(item, f"{said} must be a list of sentence ids, got {shown(ids)}")]
-    found, known = [], item.fields["sentence_ids"]
-    if others := [each for each in ids if not isinstance(each, str)]:
+    problems, known = [], item.fields["sentence_ids"]
+    if others := [name for name in ids if not isinstance(name, str)]:
         more = f" and {len(others) - 1} more that are no text" if others[1:] else ""
-        found.append(
-            _refused(item, f'{said} must have ids as texts, like "1", got {shown(others[0])}{more}')
-        )
-    if unknown := [each for each in ids if isinstance(each, str) and each not in known]:
-        found.append(_refused(item, f"{said} {unknown_ids(unknown, known)}"))
-    return found
+        rule = f'{said} must have ids as texts, like "1", got {shown(others[0])}{more}'
+        problems.append(_refused(item, rule))
+    if unknown := [name for name in ids if isinstance(name, str) and name not in known]:
+        problems.append(_refused(item, f"{said} {unknown_ids(unknown, known)}"))
+    return problems
 
 
-def link_problems(item: Item, links: Any) -> list[Problem]:
-    """Checks a prediction that says, of sentences of the answer, which of the note's they rest on."""
+def link_problems(item: Item, links: object) -> list[Problem]:
+    """Checks a prediction that says what each sentence of the answer rests on."""
     if not isinstance(links, list):
         return [_refused(item, f"its 'prediction' must be a list of objects, got {shown(links)}")]
-    found: list[Problem] = []
-    known = item.fields["answer_sentence_ids"]
+    problems: list[Problem] = []
     for number, link in enumerate(links, start=1):
-        said = f"object {number} of its 'prediction'"
-        if not isinstance(link, dict) or not {"answer_id", "evidence_id"} <= link.keys():
-            got = f"keys [{', '.join(map(named, link))}]" if isinstance(link, dict) else shown(link)
-            found.append(
-                _refused(
-                    item, f"{said} must be an object with 'answer_id' and 'evidence_id', got {got}"
-                )
-            )
-            continue
-        name = link["answer_id"]
-        if not isinstance(name, str):
-            found.append(
-                _refused(item, f"{said}: its 'answer_id' must be a text, got {shown(name)}")
-            )
-        elif name not in known:
-            found.append(_refused(item, f"{said} {unknown_ids([name], known, whose='answer')}"))
-        found += id_problems(item, link["evidence_id"], said=f"{said}: its 'evidence_id'")
-    return found
+        problems += _link_problems(item, f"object {number} of its 'prediction'", link)
+    return problems
 
 
-def answer_problems(item: Item, answer: Any) -> list[Problem]:
-    """Checks an answer of 2025: nothing is wrong where the official scorer reads it as it is meant."""
-    if found := _no_text(item, answer, field="answer"):
-        return found
+def _link_problems(item: Item, where: str, link: object) -> list[Problem]:
+    if not isinstance(link, dict) or not {"answer_id", "evidence_id"} <= link.keys():
+        got = f"keys [{', '.join(map(named, link))}]" if isinstance(link, dict) else shown(link)
+        rule = f"{where} must be an object with 'answer_id' and 'evidence_id', got {got}"
+        return [_refused(item, rule)]
+    problems, name, known = [], link["answer_id"], item.fields["answer_sentence_ids"]
+    if not isinstance(name, str):
+        rule = f"{where}: its 'answer_id' must be a text, got {shown(name)}"
+        problems.append(_refused(item, rule))
+    elif name not in known:
+        problems.append(_refused(item, f"{where} {unknown_ids([name], known, whose='answer')}"))
+    return problems + id_problems(item, link["evidence_id"], said=f"{where}: its 'evidence_id'")
+
+
+def answer_problems(item: Item, answer: object) -> list[Problem]:
+    """Checks an answer of 2025.
+
+    Nothing is wrong where the official scorer reads it as it is meant.
+    """
+    if not isinstance(answer, str) or not is_text(blank=True).holds(answer):
+        return _no_text(item, answer, field="answer")
     known_ids = item.fields["sentence_ids"]
     meant, official = read_answer(answer, known_ids), official_answer(answer)
     if not official.text:
-        return [
-            _about(item, "has no words; the official scorer ends with an error on it", fatal=True)
-        ]
+        rule = "has no words; the official scorer ends with an error on it"
+        return [_about(item, rule, fatal=True)]
     problems = []
     if not official.citations:
-        said = "cites no sentence; the official scorer ends with an AssertionError on it and scores no case at all"
-        problems.append(_about(item, said, fatal=True))
+        rule = (
+            "cites no sentence; the official scorer ends with an AssertionError on it and scores "
+            "no case at all"
+        )
+        problems.append(_about(item, rule, fatal=True))
     if unknown := [cited for cited in meant.citations if cited not in known_ids]:
         problems.append(_about(item, unknown_ids(unknown, known_ids)))
-    if TOO_LONG in meant.problems:
+    too_many = TOO_LONG in meant.problems
+    if too_many:
         problems.append(too_long(item, meant.words, note=False))
-    same = TOO_LONG in meant.problems or (meant.citations, meant.text) == (
-        official.citations,
-        official.text,
-    )
+    read_alike = (meant.citations, meant.text) == (official.citations, official.text)
     lost = any("|" in sentence.text and not sentence.citations for sentence in meant.sentences)
-    if WRONG_FORM in meant.problems or lost or not same:
+    if WRONG_FORM in meant.problems or lost or not (too_many or read_alike):
         problems.append(_about(item, _misspelt(answer, known_ids)))
     return problems
 
@@ -230,12 +265,10 @@ def _refused(item: Item, said: str) -> Problem:
     return _about(item, f"{said}; the official scorer refuses the submission", fatal=True)
 
 
-def _no_text(item: Item, value: Any, *, field: str = "prediction") -> list[Problem]:
+def _no_text(item: Item, value: object, *, field: str = "prediction") -> list[Problem]:
     if not isinstance(value, str):
         return [_about(item, f"its {field!r} must be a text, got {shown(value)}", fatal=True)]
-    if not is_text(blank=True).holds(value):
-        return [_about(item, "has characters that are none (half of a pair); write it anew")]
-    return []
+    return [_about(item, "has characters that are none (half of a pair); write it anew")]
 
 
 def _misspelt(answer: str, known_ids: Sequence[str]) -> str:
@@ -259,75 +292,86 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
     if len(parts) <= _PIPES:
         return "alone" if "|" in line else "brackets" if bracket_groups(line, known_ids) else ""
     text, ids, rest = parts
-    cited = [each for each in ids.split(",") if each.strip()]
-    found = {
+    cited = [name for name in ids.split(",") if name.strip()]
+    faults = {
         "rest": bool(rest.strip()),
         "groups": bool(pipe_groups(text, known_ids)),
-        "spaces": any(each != each.strip() and each.strip() in known_ids for each in cited),
+        "spaces": any(name != name.strip() and name.strip() in known_ids for name in cited),
         "ids": any(
-            each.strip() not in known_ids and not _is_number(each.strip()) for each in cited
+            name.strip() not in known_ids and not _is_number(name.strip()) for name in cited
         ),
         "words": not text.strip(),
         "brackets": bool(bracket_groups(text, known_ids)),
     }
-    return next((why for why, holds in found.items() if holds), "")
+    return next((why for why, holds in faults.items() if holds), "")
 
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
 
 
-TASKS: Final = tuple(task.name for task in BENCHMARK.tasks)
+TASKS: Final = TASK_NAMES
 """The tasks whose answers can be submitted."""
 
 EVERY_CASE: Final = "archehr_question"
 """A task that takes every row of a split, with or without its key."""
 
+KEYED_SPLITS: Final = ("dev",)
+"""Splits whose key everybody can have, so that a leaderboard takes them beside the task's own."""
+
 _EXAMPLE: Final = '{"case_id": "1", "answer": "A sentence. |1,2|"} (2025) or {"case_id": "1", "prediction": ["1", "2"]} (2026)'
 
 _ANSWER: Final = "answer"
 _PREDICTION: Final = "prediction"
-_Written = tuple[Any, list[Problem]]
+_Written = tuple[object, list[Problem]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A submission and what is wrong with it."""
+    """A submission and what is wrong with it.
 
-    text: str  # of the file
-    answered: int  # number of cases in it
+    Attributes:
+        text: of the file.
+        answered: number of cases in it.
+        notes: what of the answers is not in it, in the order of the cases, as `problems`.
+        rewritten: cases whose answer of 2025, as it was, the official scorer reads otherwise.
+    """
+
+    text: str
+    answered: int
     problems: tuple[Problem, ...]
-    notes: tuple[
-        Problem, ...
-    ]  # what of the answers is not in it, in the order of the cases, as `problems`
-    rewritten: tuple[
-        str, ...
-    ]  # cases whose answer of 2025, as it was, the official scorer reads otherwise
+    notes: tuple[Problem, ...]
+    rewritten: tuple[str, ...]
 
 
 def make_submission(
     task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]
 ) -> Submission:
-    """Writes a submission of a run's answers, cut at the words that count; cases without one are left out."""
+    """Writes a submission of a run's answers, cut at the words that count.
+
+    Cases without one are left out.
+    """
     form = _form(task)
-    records: list[dict[str, Any]] = []
-    found: list[Problem] = []
+    records: list[Row] = []
+    problems: list[Problem] = []
     rewritten: list[str] = []
     for item in items:
         if item.id not in responses:
-            found.append(missing(item))
+            problems.append(missing(item))
             continue
-        value, told = form.write(item, responses[item.id])
+        value, remarks = form.write(item, responses[item.id])
         records.append({"case_id": item.id, form.field: value})
-        found += [*form.check(item, value), *told]
-        if form.field == _ANSWER and official_answer(responses[item.id]) != official_answer(value):
-            rewritten.append(item.id)
+        problems += [*form.check(item, value), *remarks]
+        if form.field == _ANSWER:
+            before, after = (official_answer(text) for text in (responses[item.id], str(value)))
+            rewritten += [item.id] if before != after else []
     return Submission(
-        # Escaped to ASCII, so that it is the same text to a reader that takes another encoding for granted.
+        # Escaped to ASCII, so that it is the same text to a reader that takes another encoding for
+        # granted.
         text=json.dumps(records, indent=1) + "\n",
         answered=len(records),
-        problems=tuple(problem for problem in found if not problem.note),
-        notes=tuple(problem for problem in found if problem.note),
+        problems=tuple(problem for problem in problems if not problem.note),
+        notes=tuple(problem for problem in problems if problem.note),
         rewritten=tuple(rewritten),
     )
 
@@ -337,8 +381,11 @@ def zipped(task: TaskSpec) -> bool:
     return _form(task).field == _PREDICTION
 
 
-def read_records(path: Path) -> tuple[list[Any], list[Problem]]:
-    """Reads what stands in a submission's list, and what is wrong with the zip file that it may be in."""
+def read_records(path: Path) -> tuple[list[object], list[Problem]]:
+    """Reads what stands in a submission's list.
+
+    With it what is wrong with the zip file that it may be in.
+    """
     missing = f"Give a JSON list of records like {_EXAMPLE}"
     with (
         readable(path, missing=missing, again="Give the file of a submission."),
@@ -347,23 +394,24 @@ def read_records(path: Path) -> tuple[list[Any], list[Problem]]:
         content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise UsageError(
-            f"{path}: has more than {LARGEST:,} bytes, the most that is read; a submission has some hundred a case. Is it the "
+            f"{path}: has more than {LARGEST:,} bytes, the most that is read; a submission has "
+            "some hundred a case. Is it the "
             "right file?"
         )
     folder, content = unzipped(path, content)
-    said = "is in a folder of the zip file, where the official scorer does not look for it"
-    problems = [Problem(place="submission.json", text=said, fatal=True)] if folder else []
+    rule = "is in a folder of the zip file, where the official scorer does not look for it"
+    problems = [Problem(place="submission.json", text=rule, fatal=True)] if folder else []
     return json_values(path, content, form=_EXAMPLE), problems
 
 
-def recognised(path: Path, records: Sequence[Any]) -> str:
+def recognised(path: Path, records: Sequence[object]) -> str:
     """Finds the task that a submission is of."""
-    found = {names for record in records if (names := _fitting(record))}
-    names = found.pop() if len(found) == 1 else ()
+    tasks = {names for record in records if (names := _fitting(record))}
+    names = tasks.pop() if len(tasks) == 1 else ()
     if len(names) != 1:
-        known = " or ".join(names) or ", ".join(TASKS)
+        choices = " or ".join(names) or ", ".join(TASKS)
         raise UsageError(
-            f"{path}: its records do not say which task it is of. Say it with --task: {known}."
+            f"{path}: its records do not say which task it is of. Say it with --task: {choices}."
         )
     return names[0]
 
@@ -371,29 +419,32 @@ def recognised(path: Path, records: Sequence[Any]) -> str:
 def cases(task: TaskSpec, items: Sequence[Item]) -> list[Item]:
     """Picks the cases that a submission must have, of those of `EVERY_CASE`."""
     needed = _form(task).needed
-    found = [item for item in items if item.fields[needed]]
-    if not found:
+    needed_cases = [item for item in items if item.fields[needed]]
+    if not needed_cases:
         raise UsageError(
-            f"{task.name}: none of the {len(items)} cases has {needed}. Choose another --split or --config."
+            f"{task.name}: none of the {len(items)} cases has {needed}. Choose another --split "
+            "or --config."
         )
-    return found
+    return needed_cases
 
 
-def problems_of(task: TaskSpec, items: Sequence[Item], records: Sequence[Any]) -> list[Problem]:
+def problems_of(task: TaskSpec, items: Sequence[Item], records: Sequence[object]) -> list[Problem]:
     """Says what is wrong with the records of a submission that must have these cases, case by case."""
     form = _form(task)
     if not any(isinstance(record, dict) and form.field in record for record in records):
-        said = f"none has {form.field!r}, which a submission to {task.name} has beside 'case_id'"
-        return [Problem(place=f"its {len(records)} records", text=said, fatal=True)]
+        rule = f"none has {form.field!r}, which a submission to {task.name} has beside 'case_id'"
+        return [Problem(place=f"its {len(records)} records", text=rule, fatal=True)]
     return check_records(records, {item.id: item for item in items}, form.field, form.check)
 
 
-def submission_problems(task: TaskSpec, items: Sequence[Item], records: Sequence[Any]) -> list[str]:
+def submission_problems(
+    task: TaskSpec, items: Sequence[Item], records: Sequence[object]
+) -> list[str]:
     """Says for which problems a submission is not scored; see `spec`."""
     return [str(problem) for problem in problems_of(task, items, records) if not problem.note]
 
 
-def _fitting(record: Any) -> tuple[str, ...]:
+def _fitting(record: object) -> tuple[str, ...]:
     value = record.get(_PREDICTION) if isinstance(record, dict) else None
     if isinstance(value, str):
         return ("archehr_question", "archehr_answer")
@@ -407,27 +458,29 @@ def _cited(item: Item, reply: str) -> _Written:
     written = "\n".join(_line(sentence.text, sentence.citations) for sentence in answer.sentences)
     problems = [too_long(item, answer.words, note=False)] if TOO_LONG in answer.problems else []
     official = official_answer(written)
-    # Where an answer is cut within a sentence, the official scorer sets a point behind its last word.
+    # Where an answer is cut within a sentence, the official scorer sets a point behind its last
+    # word.
     meant = (
         answer.text if answer.text.endswith(SENTENCE_ENDS) or not problems else f"{answer.text}."
     )
     if (official.text, official.citations) != (meant, answer.citations):
-        said = "cannot be written so that the official scorer reads it as it was scored here; look at it"
-        problems.append(_about(item, said))
+        rule = "cannot be written so that the official scorer reads it as it was scored here; look at it"
+        problems.append(_about(item, rule))
     return written, problems
 
 
 def _line(text: str, citations: Sequence[str]) -> str:
     if citations:
         return f"{text} |{','.join(citations)}|"
-    # The official scorer takes what is behind the last but one | for ids: an empty group keeps the sentence whole.
+    # The official scorer takes what is behind the last but one | for ids: an empty group keeps the
+    # sentence whole.
     return f"{text} ||" if "|" in text else text
 
 
 def _question(item: Item, reply: str) -> _Written:
     words = unfenced(spoken(reply).strip()).split()
-    told = [too_long(item, len(words), QUESTION_WORDS)] if len(words) > QUESTION_WORDS else []
-    return " ".join(words[:QUESTION_WORDS]), told
+    remarks = [too_long(item, len(words), QUESTION_WORDS)] if len(words) > QUESTION_WORDS else []
+    return " ".join(words[:QUESTION_WORDS]), remarks
 
 
 def _plain(item: Item, reply: str) -> _Written:
@@ -438,7 +491,7 @@ def _plain(item: Item, reply: str) -> _Written:
 def _evidence(item: Item, reply: str) -> _Written:
     known = item.fields["sentence_ids"]
     read = read_evidence(reply, known)
-    cited = [each for each in known if each in read.found]
+    cited = [name for name in known if name in read.found]
     return cited, _left_out(item, read.found, known) + _told(item, *read.problems)
 
 
@@ -446,7 +499,10 @@ def _alignment(item: Item, reply: str) -> _Written:
     known, answer_ids = item.fields["sentence_ids"], item.fields["answer_sentence_ids"]
     read = read_alignment(reply, known, answer_ids)
     links = [
-        {"answer_id": name, "evidence_id": [each for each in known if (name, each) in read.found]}
+        {
+            "answer_id": name,
+            "evidence_id": [cited_id for cited_id in known if (name, cited_id) in read.found],
+        }
         for name in answer_ids
     ]
     left_out = _left_out(item, [cited for _, cited in read.found], known)
@@ -457,7 +513,7 @@ def _alignment(item: Item, reply: str) -> _Written:
 def _left_out(
     item: Item, cited: Sequence[str], known: Sequence[str], *, whose: str = "note"
 ) -> list[Problem]:
-    unknown = [each for each in cited if each not in known]
+    unknown = [name for name in cited if name not in known]
     return (
         _told(item, f"{unknown_ids(unknown, known, whose=whose)}; that is left out")
         if unknown
@@ -475,7 +531,7 @@ class _Form:
     write: Callable[
         [Item, str], _Written
     ]  # its value, made of a reply, and what is to be told of it
-    check: Callable[[Item, Any], list[Problem]]
+    check: Callable[[Item, object], list[Problem]]
     needed: str = "sentence_ids"  # the column that a case of the task has
 
 

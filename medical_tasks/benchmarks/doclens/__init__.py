@@ -1,4 +1,6 @@
-"""DocLens: claims and citations of generated medical text: clinical notes, radiology impressions, summaries of questions.
+"""DocLens: claims and citations of generated medical text.
+
+Clinical notes, radiology impressions, summaries of questions.
 
 Xie et al., "DocLens: Multi-aspect Fine-grained Evaluation for Medical Text Generation", ACL 2024,
 https://arxiv.org/abs/2311.09581. Reference implementation: https://github.com/yiqingxyq/DocLens.

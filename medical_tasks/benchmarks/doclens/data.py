@@ -1,6 +1,10 @@
-"""The datasets of DocLens and a user's own texts from their files, and the rows of all as items of a task.
+"""Rows and items of DocLens's datasets, and of a user's own texts.
 
-ACI-BENCH's `test1` and MEDIQA 2021's test set are evaluated (Xie et al. 2024, appendices); no message shows a user's own texts.
+Xie et al. 2024, appendices: ACI-BENCH's `test1` and MEDIQA 2021's test set are evaluated. No
+message shows a user's own texts.
+
+    medical-tasks build aci_bench --fetch
+    medical-tasks build doclens_own --source notes.xlsx --config own
 """
 
 from __future__ import annotations
@@ -10,8 +14,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict, cast
 
+from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, OWN, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.pieces import (
     EMPTY,
@@ -21,15 +26,14 @@ from medical_tasks.benchmarks.doclens.pieces import (
     split_question,
     split_turns,
 )
-from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, OWN, demo_entries
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, pinned
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, Row, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import check_columns, packaged
 from medical_tasks.io.json_records import is_text, named, shown, text_id
-from medical_tasks.io.sheets import folded, has_columns, read_content, read_sheet, read_table
+from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import Item, TaskSpec
 
@@ -44,7 +48,8 @@ ACI_COLUMNS = (
     Column(
         name="turns",
         repeated=True,
-        description="Turns of the dialogue, each with its speaker; a turn's number is its place, from 0",
+        description="Turns of the dialogue, each with its speaker; a turn's number is its place, "
+        "from 0",
     ),
     Column(name="note", description="The whole clinical note, as released"),
     Column(
@@ -72,7 +77,20 @@ _ACI_PINS = pinned(
 _ACI_ROWS = {"train": 67, "validation": 20, "test1": 40}
 
 
-def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+class VisitRow(TypedDict):
+    """A row of ACI-BENCH; see `ACI_COLUMNS`."""
+
+    id: str
+    dataset: str
+    turns: list[str]
+    note: str
+    subjective: str
+    objective_exam: str
+    objective_results: str
+    assessment_and_plan: str
+
+
+def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[VisitRow]:
     """Reads the rows of a split."""
     if config == "demo":
         yield from map(_visit_row, demo_entries("visits", split))
@@ -82,41 +100,39 @@ def read_aci_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterato
     for row in read_csv(path, ACI_OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
         # A checkout on Windows has its line ends; the release has line feeds alone.
         cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
-        made = _visit_row(cells | {"id": cells["encounter_id"]})
+        built = _visit_row(cells | {"id": cells["encounter_id"]})
         where = f"{path}: row {row.number}"
         _check_texts(where, row.cells, {name: name for name in ACI_OFFICIAL_COLUMNS})
-        if not any(map(begins_turn, made["turns"])):
+        if not any(map(begins_turn, built["turns"])):
             raise UsageError(
-                f"{where}, column 'dialogue': no line of it begins with a speaker such as '[doctor]', so that it has no turns to "
+                f"{where}, column 'dialogue': no line of it begins with a speaker such as "
+                "'[doctor]', so that it has no turns to "
                 "cite. Download the file again."
             )
-        if not begins_turn(made["turns"][0]):
-            silent.append(made["id"])
-        yield made
+        if not begins_turn(built["turns"][0]):
+            silent.append(built["id"])
+        yield built
     if silent:
         print(
-            f"note: {path.name}: {', '.join(silent)}: the dialogue begins before anybody is named; what stands there is turn 0, "
+            f"note: {path.name}: {', '.join(silent)}: the dialogue begins before anybody is "
+            "named; what stands there is turn 0, "
             "without a speaker, and kept as released",
             file=sys.stderr,
         )
 
 
-def _visit_row(visit: Mapping[str, str]) -> dict[str, Any]:
+def _visit_row(visit: Row) -> VisitRow:
     turns, note = split_turns(visit["dialogue"]), visit["note"]
-    return {
-        "id": visit["id"],
-        "dataset": visit["dataset"],
-        "turns": turns,
-        "note": note,
-        **divide_note(note),
-    }
+    row = {"id": visit["id"], "dataset": visit["dataset"], "turns": turns, "note": note}
+    return cast(VisitRow, row | divide_note(note))
 
 
 def _check_texts(where: str, values: Mapping[str, str], names: Mapping[str, str]) -> None:
     for ours, theirs in names.items():
         if not values[ours].strip():
             raise UsageError(
-                f"{where}, column {theirs!r}: must be a text that is not empty. Download the file again."
+                f"{where}, column {theirs!r}: must be a text that is not empty. Download the "
+                "file again."
             )
 
 
@@ -131,18 +147,26 @@ def _official(names: Mapping[str, str]) -> dict[str, OfficialFile]:
 ACI_SOURCE = DatasetSource(
     spec=ACI_BENCH,
     summary=(
-        "ACI-BENCH pairs dialogues of doctor and patient with the clinical notes that were written of them. Each dialogue is "
-        "here a list of its turns, each note whole and in four sections: subjective, objective exam, objective results, "
-        "assessment and plan. A generated note is compared with the reference, and its citations with the turns they name."
+        "ACI-BENCH pairs dialogues of doctor and patient with the clinical notes that were "
+        "written of them. Each dialogue is "
+        "here a list of its turns, each note whole and in four sections: subjective, objective "
+        "exam, objective results, "
+        "assessment and plan. A generated note is compared with the reference, and its citations "
+        "with the turns they name."
     ),
     changes=(
-        "`encounter_id` is `id`. The dialogue is a list of turns: a line that names no speaker belongs to the turn before it, "
-        "so joined by line feeds the turns are the dialogue as released. One dialogue of `test2` begins without a speaker; that "
+        "`encounter_id` is `id`. The dialogue is a list of turns: a line that names no speaker "
+        "belongs to the turn before it, "
+        "so joined by line feeds the turns are the dialogue as released. One dialogue of `test2` "
+        "begins without a speaker; that "
         "line is its turn 0. Notes are as released.",
-        "The four sections are new: a rule of this package divides the note at its headings. Every line is in one section. It "
+        "The four sections are new: a rule of this package divides the note at its headings. "
+        "Every line is in one section. It "
         "gives the official division of the validation notes.",
-        "`doclens` has the splits that DocLens uses, `full` all five; the validation file's split is called `validation`.",
-        "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+        "`doclens` has the splits that DocLens uses, `full` all five; the validation file's "
+        "split is called `validation`.",
+        "`demo` is not from the release: it was written for this package and is under the "
+        "package's licence, Apache-2.0.",
     ),
     columns=ACI_COLUMNS,
     key="id",
@@ -204,7 +228,8 @@ MEQSUM_OFFICIAL_COLUMNS: Mapping[str, Mapping[str, str]] = {
 MEQSUM_COLUMNS = (
     Column(
         name="id",
-        description="As released: the file a question is from in `train`, a number in the other splits",
+        description="As released: the file a question is from in `train`, a number in the other "
+        "splits",
     ),
     Column(
         name="question",
@@ -213,7 +238,8 @@ MEQSUM_COLUMNS = (
     Column(
         name="sentences",
         repeated=True,
-        description="Its sentences, without white space around them; a sentence's number is its place, from 0",
+        description="Its sentences, without white space around them; a sentence's number is its "
+        "place, from 0",
     ),
     Column(name="summary", description="The question in one sentence, by an expert, as released"),
     Column(name="focus", description="What it is about; only in `validation`, else empty"),
@@ -258,34 +284,42 @@ _MEQSUM_FILES = {
 }
 
 
-def read_meqsum_rows(
-    config: str, split: str, files: Mapping[str, Path]
-) -> Iterator[dict[str, Any]]:
+class QuestionRow(TypedDict):
+    """A row of MeQSum; see `MEQSUM_COLUMNS`."""
+
+    id: str
+    question: str
+    sentences: list[str]
+    summary: str
+    focus: str
+    types: list[str]
+
+
+def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[QuestionRow]:
     """Reads the rows of a split."""
     if config == "demo":
         yield from map(_question_row, demo_entries("questions", split))
         return
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
     again = f"Download the {_MEQSUM_FILES[split][1]} again."
-    content = read_content(path, form=again)
-    knows = has_columns(*map(folded, names.values()))
-    sheet = read_sheet(path, content, form=again, knows=knows)
-    check_columns(path, sheet.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
-    for place, cells in sheet.rows:
-        values = {ours: cells[theirs] or "" for ours, theirs in names.items()}
+    table = read_table(path, form=again, knows=has_columns(*map(folded, names.values())))
+    check_columns(path, table.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
+    for row in table.rows:
+        values = {ours: row.cells[theirs] or "" for ours, theirs in names.items()}
         _check_texts(
-            f"{path}: {place}",
+            f"{path}: {row.at}",
             values,
             {ours: names[ours] for ours in ("id", "question", "summary")},
         )
         if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
             raise UsageError(
-                f"{path}: {place}, column 'q_id': must be a whole number, got {values['id'][:60]!r}. Download the file again."
+                f"{row.place('q_id')}: must be a whole number, got "
+                f"{values['id'][:60]!r}. Download the file again."
             )
         yield _question_row(values)
 
 
-def _question_row(values: Mapping[str, str]) -> dict[str, Any]:
+def _question_row(values: Row) -> QuestionRow:
     return {
         "id": values["id"],
         "question": values["question"],
@@ -299,20 +333,26 @@ def _question_row(values: Mapping[str, str]) -> dict[str, Any]:
 MEQSUM_SOURCE = DatasetSource(
     spec=MEQSUM,
     summary=(
-        "MeQSum holds 1,000 questions that people wrote to the U.S. National Library of Medicine, each with a summary by an "
-        "expert: the shortest question whose answers answer the whole. MEDIQA 2021 added a validation and a test set of the "
+        "MeQSum holds 1,000 questions that people wrote to the U.S. National Library of "
+        "Medicine, each with a summary by an "
+        "expert: the shortest question whose answers answer the whole. MEDIQA 2021 added a "
+        "validation and a test set of the "
         "same kind; its 100 test questions are the ones that DocLens evaluates."
     ),
     changes=(
-        "Three files are one dataset: MeQSum is `train`, MEDIQA 2021 task 1 has `validation` and `test`. Columns have the same "
+        "Three files are one dataset: MeQSum is `train`, MEDIQA 2021 task 1 has `validation` and "
+        "`test`. Columns have the same "
         "names in all.",
-        "`sentences` is new: a rule of this package splits the question. `types` is a list, one text in the release. Questions "
+        "`sentences` is new: a rule of this package splits the question. `types` is a list, one "
+        "text in the release. Questions "
         "and summaries are as released.",
         "One question of `test` is word for word in `train` as well; it stays in both.",
-        "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+        "`demo` is not from the release: it was written for this package and is under the "
+        "package's licence, Apache-2.0.",
     ),
     licence_note=(
-        "That is MeQSum's; for validation and test see the terms at https://github.com/abachaa/MEDIQA2021."
+        "That is MeQSum's; for validation and test see the terms at "
+        "https://github.com/abachaa/MEDIQA2021."
     ),
     columns=MEQSUM_COLUMNS,
     key="id",
@@ -348,15 +388,17 @@ MEQSUM_SOURCE = DatasetSource(
 )
 
 
-def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes the items of a task, one a row; for `section` four, named `ENCOUNTER/SECTION`.
 
-    `sentences` are what can be cited, a number a place in them from 0; `reference` is "" for a section that the note does not have.
+    `sentences` are what can be cited, a number a place in them from 0; `reference` is "" for a
+    section that the note does not have.
     """
     return [item for row in rows for item in _items(row, task.options["form"])]
 
 
-# Form to the columns of a row: what is cited, the reference, the groups, and whose rows belong together.
+# Form to the columns of a row: what is cited, the reference, the groups, and whose rows belong
+# together.
 _OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
     "note": ("turns", "note", ("dataset",), "id"),
     "section": ("turns", "", ("dataset",), "id"),
@@ -366,7 +408,7 @@ _OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
 }
 
 
-def _items(row: Mapping[str, Any], form: str) -> Iterator[Item]:
+def _items(row: Row, form: str) -> Iterator[Item]:
     cited, reference, columns, cluster = _OF_FORM[form]
     name, groups = str(row["id"]), {column: str(row[column]) for column in columns}
     more = (
@@ -399,7 +441,8 @@ OWN_COLUMNS = (
     Column(
         name="sentences",
         repeated=True,
-        description="Its sentences, white space run together, without their numbers; a sentence's number is its place, from 0",
+        description="Its sentences, white space run together, without their numbers; a "
+        "sentence's number is its place, from 0",
     ),
     Column(name="reference", description="What an output is compared with, as given; or empty"),
 )
@@ -407,28 +450,26 @@ OWN_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """One record."""
+    """One record.
+
+    Attributes:
+        sections: the reference's by name; "" for an empty one.
+    """
 
     id: str
     source: str
     sentences: list[str]
     reference: str
-    sections: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the reference's by name; "" for an empty one
+    sections: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_own_texts(path: Path) -> list[OwnText]:
     """Reads a file of one's own texts, a record each or a row of a table."""
     texts: dict[str, OwnText] = {}
     knows = has_columns("example_id|id", "input|source", "reference")
-    for place, value in read_table(path, form=_FORM, knows=knows):
-        where = f"{path}, {place}"
-        if not isinstance(value, dict):
-            raise UsageError(
-                f"{where}: an object is needed, got {shown(value)}. Write records like {_FORM}"
-            )
-        if not place.startswith("record"):
+    for row in read_table(path, record=_FORM, knows=knows).rows:
+        where, value = row.where, row.cells
+        if not row.at.startswith("record"):
             value = {
                 _OWN_NAMES.get(folded(name), name.strip()): "" if text is None else text
                 for name, text in value.items()
@@ -436,16 +477,16 @@ def read_own_texts(path: Path) -> list[OwnText]:
         for name in ("example_id", "input", "reference"):
             if name not in value:
                 raise UsageError(f"{where}: has no {name}. A record is like {_FORM}")
-        found = _text(where, value)
-        if found.id in texts:
+        own = _text(where, value)
+        if own.id in texts:
             raise UsageError(
-                f"{where}: example_id {named(found.id)} stands twice. Give each record its own."
+                f"{where}: example_id {named(own.id)} stands twice. Give each record its own."
             )
-        texts[found.id] = found
+        texts[own.id] = own
     return list(texts.values())
 
 
-def _text(where: str, record: Mapping[str, Any]) -> OwnText:
+def _text(where: str, record: Row) -> OwnText:
     name = text_id(where, "example_id", record["example_id"])
     where = f"{where} (example_id {named(name)})"
     source = _string(where, "input", record["input"])
@@ -453,12 +494,15 @@ def _text(where: str, record: Mapping[str, Any]) -> OwnText:
         sentences = source_sentences(source)
     except NumberingError as error:
         raise UsageError(
-            f"{where}: its input {error}. Number its sentences [0], [1], [2] without a gap, or take the numbers out: then it is "
-            "divided into sentences here. A number in brackets that is text must not stand at the beginning of a sentence."
+            f"{where}: its input {error}. Number its sentences [0], [1], [2] without a gap, or "
+            "take the numbers out: then it is "
+            "divided into sentences here. A number in brackets that is text must not stand at "
+            "the beginning of a sentence."
         ) from None
     if not any(sentences):
         raise UsageError(
-            f"{where}: input must be a text that is not blank, since outputs are checked against it."
+            f"{where}: input must be a text that is not blank, since outputs are checked against "
+            "it."
         )
     sections = {
         key.removeprefix(_SECTION): key
@@ -477,12 +521,13 @@ def _text(where: str, record: Mapping[str, Any]) -> OwnText:
     )
 
 
-def _string(where: str, name: str, value: Any) -> str:
+def _string(where: str, name: str, value: object) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{where}: {name} must be a text, got {shown(value)}.")
     if not is_text(blank=True).holds(value):
         raise UsageError(
-            f"{where}: {name} has characters that are none (half of a surrogate pair). Write it anew."
+            f"{where}: {name} has characters that are none (half of a surrogate pair). Write it "
+            "anew."
         )
     return value
 
@@ -491,7 +536,7 @@ def _not_the_mark(text: str) -> str:
     return "" if text.strip() == EMPTY else text
 
 
-def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_own_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
     """Reads the rows of a configuration."""
     if config == "demo":
         texts = [
@@ -512,18 +557,24 @@ _SPACES: Final = " \t\u00a0"
 
 
 class NumberingError(ValueError):
-    """A source is numbered, but not 0, 1, 2 and so on from its beginning; says which number is wrong, and quotes nothing."""
+    """A source is numbered, but not 0, 1, 2 and so on from its beginning.
+
+    Says which number is wrong, and quotes nothing.
+    """
 
 
 def source_sentences(source: str) -> list[str]:
-    """Splits a source into its sentences, white space run together; a numbered one, which can be blank, loses its number.
+    """Splits a source into its sentences, white space run together.
 
-    A `NumberingError`: it does not begin with [0], or the number where a sentence begins is not the next.
+    A numbered one, which can be blank, loses its number.
+
+    A `NumberingError`: it does not begin with [0], or the number where a sentence begins is not the
+    next.
     """
     if _NUMBER.match(source.lstrip()):
         _check_numbers(source)
         return list(read_sources(source).values())
-    numbers = [int(found[1]) for found in _NUMBER.finditer(source)]
+    numbers = [int(match[1]) for match in _NUMBER.finditer(source)]
     if 0 in numbers and 1 in numbers[numbers.index(0) :]:
         raise NumberingError("is numbered from [0] on, but text stands before it")
     return [" ".join(sentence.split()) for sentence in split_sentences(source)]
@@ -531,13 +582,13 @@ def source_sentences(source: str) -> list[str]:
 
 def _check_numbers(source: str) -> None:
     after = -1
-    for found in _NUMBER.finditer(source):
-        number = int(found[1])
+    for match in _NUMBER.finditer(source):
+        number = int(match[1])
         if number == after + 1:
             after = number
         elif after < 0:
             raise NumberingError(f"begins with [{number}], the first number must be [0]")
-        elif _begins_sentence(source, found.start()):
+        elif _begins_sentence(source, match.start()):
             raise NumberingError(f"has [{number}] behind [{after}], where [{after + 1}] comes next")
 
 
@@ -547,11 +598,14 @@ def _begins_sentence(source: str, place: int) -> bool:
 
 
 def read_sources(text: str) -> dict[int, str]:
-    """Reads a numbered source, number to sentence; a number that does not go on from the one before is part of a sentence."""
+    """Reads a numbered source, number to sentence.
+
+    A number that does not go on from the one before is part of a sentence.
+    """
     marks: list[re.Match[str]] = []
-    for found in _NUMBER.finditer(text):
-        if not marks or int(found[1]) == int(marks[-1][1]) + 1:
-            marks.append(found)
+    for match in _NUMBER.finditer(text):
+        if not marks or int(match[1]) == int(marks[-1][1]) + 1:
+            marks.append(match)
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return {
         int(mark[1]): " ".join(text[mark.end() : end].split())
@@ -562,16 +616,21 @@ def read_sources(text: str) -> dict[int, str]:
 OWN_SOURCE = DatasetSource(
     spec=OWN,
     summary=(
-        "Sources and references that a user has: dialogues and notes, reports and summaries, or any text that is made from "
-        "another one. An output's claims are compared with the reference's, and its citations with the sentences of the "
+        "Sources and references that a user has: dialogues and notes, reports and summaries, or "
+        "any text that is made from "
+        "another one. An output's claims are compared with the reference's, and its citations "
+        "with the sentences of the "
         "source that they name, as DocLens does."
     ),
     changes=(
-        "`own` is a user's own file, `example_id` called `id` and `input` called `source`; its text stays with its owner.",
-        "`sentences` is new: those of a numbered source, or what a rule of this package divides one without numbers into.",
+        "`own` is a user's own file, `example_id` called `id` and `input` called `source`; its "
+        "text stays with its owner.",
+        "`sentences` is new: those of a numbered source, or what a rule of this package divides "
+        "one without numbers into.",
         "`demo` was written for this package and is under the package's licence, Apache-2.0.",
     ),
-    licence_note="Rows of `own` are under whatever terms their source is; treat them as credentialed.",
+    licence_note="Rows of `own` are under whatever terms their source is; treat them as "
+    "credentialed.",
     columns=OWN_COLUMNS,
     key="id",
     id_names=("example_id",),
@@ -607,4 +666,5 @@ METRIC_COLUMNS: Final[Columns] = {
         (source_sentences, "input"),
     ),
 }
-"""What `metrics/doclens` reads of a row of any of these datasets, by its official and its built columns."""
+"""What `metrics/doclens` reads of a row of any of these datasets, by its official and its built
+columns."""

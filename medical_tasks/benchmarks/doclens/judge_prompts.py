@@ -1,6 +1,8 @@
-"""What the judge of DocLens is asked (paper, sections 3.1 to 3.4 and A.2), by us or by the authors, and how replies are read.
+"""What the judge of DocLens is asked, and how its replies are read.
 
-Shared text stands first, so that servers cache it; texts of models are JSON strings. What lacks the form asked for is `Unreadable`.
+Xie et al. 2024, sections 3.1 to 3.4 and A.2; in our words, or with the authors' prompts. Shared
+text stands first, so that servers cache it; texts of models are JSON strings. What lacks the form
+asked for is `Unreadable`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
+from typing import Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from medical_tasks.benchmarks.doclens import official_prompts as official
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
@@ -23,6 +25,7 @@ from medical_tasks.benchmarks.doclens.official_prompts import (
     OFFICIAL_TOKENS,
     read_official_texts,
 )
+from medical_tasks.benchmarks.judged import user_message
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
@@ -42,20 +45,23 @@ from medical_tasks.judges.reading import (
 )
 from medical_tasks.spec import Message, TaskSpec, texts_sha256
 
-_PARTS: Final[Mapping[str, Any]] = packaged(__file__, "judge_prompts.json")
-"""The texts of our prompts; by `kinds` which of them stand before and behind the form of the reply; what is said `again`."""
+_PARTS: Final = packaged(__file__, "judge_prompts.json")
+"""The texts of our prompts; by `kinds` which of them stand before and behind the form of the reply;
+what is said `again`."""
 FORMS: Final[Mapping[str, tuple[str, str]]] = {
     form: (what, source) for form, (what, source) in _PARTS["forms"].items()
 }
 """What a text of each form is called, and what it cites."""
 _AGAIN: Final[Mapping[str, str]] = _PARTS["again"]
-_SLOT: Final = re.compile(r"\{(what|source|text|claims?|first|second|cited|sentence)\}")
 
 
 def load_judge_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None
 ) -> JudgePrompts:
-    """Loads the texts that a task's judge is asked with: ours by kind and style (`claims/json_cot`), or the authors' files."""
+    """Loads the texts that a task's judge is asked with.
+
+    Ours by kind and style (`claims/json_cot`), or the authors' files.
+    """
     check_prompt_set(task, name, what="set of judge prompts")
     texts = _own_texts() if name == "own" else read_official_texts(task, upstream)
     nouns = [part for form, said in FORMS.items() for part in (form, *said)]
@@ -69,12 +75,14 @@ def check_judging(judging: Judging, style: str) -> None:
     """Refuses what does not go together, before anybody is asked."""
     if judging.prompts.name == "official" and style not in OFFICIAL_STYLES:
         raise UsageError(
-            f"the authors have judge prompts of the styles {' and '.join(OFFICIAL_STYLES)}; got {style}. Choose one of them, or "
+            f"the authors have judge prompts of the styles {' and '.join(OFFICIAL_STYLES)}; got "
+            f"{style}. Choose one of them, or "
             "use --prompts own."
         )
     if judging.mode == "batched" and not as_json(style):
         raise UsageError(
-            f"style {style} asks about one claim at a time, and cannot be batched. Give --judging single, or one of the "
+            f"style {style} asks about one claim at a time, and cannot be batched. Give "
+            "--judging single, or one of the "
             "styles json_cot and json."
         )
 
@@ -94,7 +102,7 @@ _NUMBER_TOKENS: Final = 8
 
 _SPEAKER: Final = re.compile(r"\A\[([A-Za-z]\w{0,30})\] ?")
 
-_Read = Callable[[str], Any | Unreadable]
+_Read = Callable[[str], object]
 
 
 def claim_pair(text: str, claim: str) -> Pair:
@@ -112,93 +120,76 @@ class QuestionMaker:
 
     def make(self, name: str, *, text: str, form: str, section: str) -> Question:
         """Asks for the claims of a text; the value is a JSON list."""
-        if self._official:
-            file = self._file("make", form=form, section=section)
-            messages = official.official_make_messages(file, judged=text)
-            return _question(
-                name,
-                messages,
-                file,
-                _AGAIN["official_claims"],
-                read_official_made,
-                tokens=OFFICIAL_TOKENS["json_cot"],
-            )
-        asked = self._own(
-            name, "make", read_made, tokens=_MAKE_TOKENS, form=form, text=quoted(text)
+        if not self._official:
+            read, tokens = read_made, _MAKE_TOKENS
+            values = {"text": quoted(text)}
+            question = self._own(name, "make", read, tokens=tokens, form=form, values=values)
+            return replace(question, schema=_MADE)
+        file = self._file("make", form=form, section=section)
+        return _question(
+            name,
+            official.official_make_messages(file, judged=text),
+            file,
+            _AGAIN["official_claims"],
+            read_official_made,
+            tokens=OFFICIAL_TOKENS["json_cot"],
         )
-        return replace(asked, schema=_MADE)
 
     def claims(self, name: str, *, text: str, claims: Sequence[str], form: str) -> Question:
-        """Asks about several claims; the value is a verdict by place, None for what the reply leaves out."""
+        """Asks about several claims.
+
+        The value is a verdict by place, None for what the reply leaves out.
+        """
         tokens = _REPLY_TOKENS + _ENTRY_TOKENS[self._style] * len(claims)
         if self._official:
             file = self._file("claims", form=form)
             messages = official.official_claim_messages(file, form=form, judged=text, claims=claims)
             # Each of their entries repeats its claim.
             tokens += sum(map(len, claims)) // 2
-            return self._theirs(
-                name, file, messages, partial(read_official_batch, claims=claims), tokens=tokens
-            )
+            theirs = partial(read_official_batch, claims=claims)
+            return self._theirs(name, file, messages, theirs, tokens=tokens)
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
+        texts = {"text": quoted(text), "claims": _quoted_lines(zip(ids, claims, strict=True))}
         read = partial(read_batch, ids=ids, explained=self._explained)
-        listed = _quoted_lines(zip(ids, claims, strict=True))
-        return self._own(
-            name,
-            "claims",
-            read,
-            tokens=tokens,
-            ids=ids,
-            form=form,
-            text=quoted(text),
-            claims=listed,
-        )
+        return self._own(name, "claims", read, tokens=tokens, ids=ids, form=form, values=texts)
 
     def claim(self, name: str, *, text: str, claim: str, form: str) -> Question:
         """Asks about one claim; the value is a bool."""
         pair = claim_pair(text, claim)
-        if self._official:
-            file = self._file("claims", form=form)
-            messages = official.official_claim_messages(
-                file, form=form, judged=text, claims=[claim]
-            )
-            only = partial(read_official_only, claim=claim)
-            return self._theirs(
-                name, file, messages, read_official_lines if self._in_lines else only, pair=pair
-            )
-        return self._own(
-            name,
-            "claim",
-            self._read_verdict,
-            pair=pair,
-            form=form,
-            text=quoted(text),
-            claim=quoted(claim),
-        )
+        if not self._official:
+            texts = {"text": quoted(text), "claim": quoted(claim)}
+            return self._own(name, "claim", self._read_verdict, pair=pair, form=form, values=texts)
+        file = self._file("claims", form=form)
+        messages = official.official_claim_messages(file, form=form, judged=text, claims=[claim])
+        only = partial(read_official_only, claim=claim)
+        read = read_official_lines if self._in_lines else only
+        return self._theirs(name, file, messages, read, pair=pair)
 
     def questions(
         self, name: str, kind: Literal["question", "same"], *, first: str, second: str
     ) -> Question:
-        """Asks whether a question is a case of another, or the same; the value is a bool. Sameness has no pair."""
+        """Asks whether a question is a case of another, or the same; the value is a bool.
+
+        Sameness has no pair.
+        """
         pair = claim_pair(first, second) if kind == "question" else None
-        if self._official:
-            file = self._file(kind, form="question")
-            messages = official.official_pair_messages(file, first=first, second=second)
-            read = read_official_lines if self._in_lines else read_official_object
-            return self._theirs(name, file, messages, read, pair=pair)
-        return self._own(
-            name,
-            kind,
-            self._read_verdict,
-            pair=pair,
-            form="question",
-            first=quoted(first),
-            second=quoted(second),
-        )
+        if not self._official:
+            texts = {"first": quoted(first), "second": quoted(second)}
+            return self._own(
+                name, kind, self._read_verdict, pair=pair, form="question", values=texts
+            )
+        file = self._file(kind, form="question")
+        messages = official.official_pair_messages(file, first=first, second=second)
+        read = read_official_lines if self._in_lines else read_official_object
+        return self._theirs(name, file, messages, read, pair=pair)
 
     def citation(
         self, name: str, *, sentence: str, cited: Sequence[tuple[int, str]], form: str, section: str
     ) -> Question:
-        """Asks about a sentence and what it cites, given by number and text; the value is a `Cited`."""
+        """Asks about a sentence and what it cites, given by number and text.
+
+        The value is a `Cited`.
+        """
         numbers = [number for number, _ in cited]
         tokens = _REPLY_TOKENS + _NUMBER_TOKENS * len(numbers)
         if self._official:
@@ -207,32 +198,17 @@ class QuestionMaker:
                 file, form=form, sentence=sentence, cited=cited
             )
             theirs = read_official_cited_lines if self._in_lines else read_official_cited
-            return self._theirs(
-                name, file, messages, partial(theirs, numbers=numbers), tokens=tokens
-            )
-        ours = (
-            read_cited_lines
-            if self._in_lines
-            else partial(read_cited_object, explained=self._explained)
-        )
-        kind = "summary" if form == "question" else "citation"
-        if form in (
-            "note",
-            "section",
-        ):  # a speaker in brackets would be escaped, which is no good reading
+            read = partial(theirs, numbers=numbers)
+            return self._theirs(name, file, messages, read, tokens=tokens)
+        read = partial(read_cited_lines, numbers=numbers)
+        if not self._in_lines:
+            read = partial(read_cited_object, numbers=numbers, explained=self._explained)
+        if form in official.DIALOGUES:
+            # A speaker in brackets would be escaped, which is no good reading.
             cited = [(number, _SPEAKER.sub(r"\1: ", text)) for number, text in cited]
-        rows = _quoted_lines(cited)
-        read = partial(ours, numbers=numbers)
-        return self._own(
-            name,
-            kind,
-            read,
-            tokens=tokens,
-            ids=numbers,
-            form=form,
-            cited=rows,
-            sentence=quoted(sentence),
-        )
+        kind = "summary" if form == "question" else "citation"
+        texts = {"cited": _quoted_lines(cited), "sentence": quoted(sentence)}
+        return self._own(name, kind, read, tokens=tokens, numbers=numbers, form=form, values=texts)
 
     @property
     def _read_verdict(self) -> _Read:
@@ -255,7 +231,10 @@ class QuestionMaker:
         tokens: int = 0,
         pair: Pair | None = None,
     ) -> Question:
-        """Makes a question of theirs, with room for what they ask for, and more where we know that more is needed."""
+        """Makes a question of theirs, with the room for a reply that they ask for.
+
+        It is larger where we know that more is needed.
+        """
         return _question(
             name,
             messages,
@@ -273,25 +252,22 @@ class QuestionMaker:
         read: _Read,
         *,
         form: str,
+        values: Mapping[str, str],
         pair: Pair | None = None,
         tokens: int = _REPLY_TOKENS,
-        ids: Sequence[Any] = (),
-        **values: str,
+        ids: Sequence[str] = (),
+        numbers: Sequence[int] = (),
     ) -> Question:
         text = self._prompts.texts[_key(kind, self._style)]
         what, source = FORMS[form]
-        known = {"what": what, "source": source, **values}
-        # All slots at once: what stands in a text is never a slot, and braces of the forms are none.
-        messages: tuple[Message, ...] = (
-            {"role": "user", "content": _SLOT.sub(lambda slot: known[slot[1]], text)},
-        )
+        messages = user_message(text, {"what": what, "source": source, **values})
         again = _AGAIN["lines" if self._in_lines and kind != "make" else "json"]
-        asked = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
+        question = _question(name, messages, text, again, read, tokens=tokens, pair=pair)
         if kind == "make" or self._in_lines:
-            return asked
-        keys = _keys(kind, explained=self._explained, numbers=ids)
+            return question
+        keys = _keys(kind, explained=self._explained, numbers=numbers)
         return replace(
-            asked, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys)
+            question, schema=schema_of_verdicts(keys, ids) if kind == "claims" else schema_of(keys)
         )
 
 
@@ -358,7 +334,8 @@ def _reply_form(kind: str, style: str, meaning: str) -> str:
     explanation = '"explanation": "<one or two sentences>", ' if explained else ""
     if kind == "claims":
         return (
-            "Reply with one JSON object and nothing else, with exactly one entry for each claim, under the claim's id, of this "
+            "Reply with one JSON object and nothing else, with exactly one entry for each claim, "
+            "under the claim's id, of this "
             f'form:\n{{"verdicts": [{{"id": "c1", {explanation}"entailed": true or false}}, ...]}}'
         )
     provenance = '"provenance": [<number>, ...], ' if cites else ""
@@ -369,10 +346,12 @@ def _reply_form(kind: str, style: str, meaning: str) -> str:
 
 
 Batch = tuple[bool | None, ...]
-"""Value of a batched verdict: for each claim, in order, whether it is entailed; None for one that the reply leaves out."""
+"""Value of a batched verdict: for each claim, in order, whether it is entailed; None for one that
+the reply leaves out."""
 
 Cited = tuple[bool, tuple[int, ...] | None]
-"""Value of a verdict on a sentence: whether what it cites entails it, and by which numbers; none if it is not entailed.
+"""Value of a verdict on a sentence: whether what it cites entails it, and by which numbers; none if
+it is not entailed.
 
 None in place of the numbers: it is entailed, and the reply does not say by what.
 """
@@ -391,7 +370,7 @@ _Given = ParamSpec("_Given")
 class _BrokenError(Exception):
     """Ends a reading; says what is wrong with the reply, and what is known all the same."""
 
-    def __init__(self, problem: str, known: Any = None) -> None:
+    def __init__(self, problem: str, known: object = None) -> None:
         super().__init__(problem)
         self.known = known
 
@@ -417,16 +396,19 @@ def _reader(
 
 @_reader
 def read_made(text: str) -> str:
-    """Reads claims that were asked for, `{"claims": ["...", ...]}` and nothing else; the value is a JSON list."""
+    """Reads claims that were asked for, `{"claims".
+
+    ["...", ...]}` and nothing else; the value is a JSON list.
+    """
     value = _known(read_json(text))
     if not isinstance(value, dict) or set(value) != {"claims"}:
         raise _BrokenError("the reply must be an object with the key claims and no others")
-    given = value["claims"]
-    if not isinstance(given, list) or not all(
-        isinstance(one, str) and one.strip() for one in given
+    listed = value["claims"]
+    if not isinstance(listed, list) or not all(
+        isinstance(one, str) and one.strip() for one in listed
     ):
         raise _BrokenError("claims must be a list of strings that are not blank")
-    claims = list(dict.fromkeys(" ".join(one.split()) for one in given))
+    claims = list(dict.fromkeys(" ".join(one.split()) for one in listed))
     if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
         raise _BrokenError(
             f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}"
@@ -442,15 +424,21 @@ def read_verdict_object(text: str, *, explained: bool) -> bool:
 
 @_reader
 def read_verdict_lines(text: str) -> bool:
-    """Reads one verdict from the last line, `entailed: yes` or `entailed: no`; a reply of that word alone will do."""
+    """Reads one verdict from the last line, `entailed.
+
+    Yes` or `entailed: no`; a reply of that word alone will do.
+    """
     return _known(read_choice(text, ("yes", "no"), label="entailed")) == "yes"
 
 
 @_reader
 def read_batch(text: str, ids: Sequence[str], *, explained: bool) -> Batch:
-    """Reads verdicts on several claims; ids that were not asked about or stand twice make the reply unreadable."""
-    found = _known(read_verdicts(text, _keys("claims", explained=explained), ids))
-    return tuple(found[name]["entailed"] if name in found else None for name in ids)
+    """Reads verdicts on several claims.
+
+    Ids that were not asked about or stand twice make the reply unreadable.
+    """
+    verdicts = _known(read_verdicts(text, _keys("claims", explained=explained), ids))
+    return tuple(verdicts[name]["entailed"] if name in verdicts else None for name in ids)
 
 
 @_reader
@@ -468,58 +456,56 @@ def read_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
 
 
 def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
-    """The numbers of the one line with the provenance; of two such lines none can be known to be the judge's own.
+    """The numbers of the one line with the provenance.
 
-    Where no numbers are needed (nothing entailed, or one citation), a line that cannot be read is none.
+    Of two such lines neither is the judge's own.
+
+    Where no numbers are needed (nothing entailed, or one citation), a line that cannot be read is
+    none.
     """
-    lines = [found[1] for line in reply_lines(text) if (found := _PROVENANCE.fullmatch(line))]
-    problem = ""
-    named: list[int] | str = []
-    if len(lines) != 1:
+    lines = [match[1] for line in reply_lines(text) if (match := _PROVENANCE.fullmatch(line))]
+    if len(lines) == 1:
+        written = lines[0].strip(" \t_.")
+        named = [] if written.casefold() in ("none", "[]") else _numbers(written)
+        if named is not None:
+            return named
+    if not entailed or len(set(numbers)) == 1:
+        return []
+    if len(lines) == 1:
+        problem = "provenance is not numbers with commas between them, or none"
+    else:
         problem = f"one line with provenance is needed; there are {len(lines)}"
-    elif (written := lines[0].strip(" \t_.")).casefold() not in ("none", "[]"):
-        named = _numbers(written)
-        if isinstance(named, str):
-            problem = "provenance is not numbers with commas between them, or none"
-    if not problem and not isinstance(named, str):
-        return named
-    if entailed and len(set(numbers)) > 1:
-        raise _BrokenError(problem, _WITHOUT_NUMBERS)
-    return []
+    raise _BrokenError(problem, _WITHOUT_NUMBERS)
 
 
-def _cited(entailed: bool, provenance: Any, numbers: Sequence[int]) -> Cited:
-    if isinstance(provenance, str | list):
-        provenance = _numbers(provenance)
+def _cited(entailed: bool, provenance: object, numbers: Sequence[int]) -> Cited:
+    named = _numbers(provenance)
     # A number that was not shown, whatever is decided: the judge did not read what it was asked.
-    numbered = isinstance(provenance, list) and all(type(number) is int for number in provenance)
-    if numbered and not set(provenance) <= set(numbers):
+    if named is not None and not set(named) <= set(numbers):
         raise _BrokenError("provenance has a number that is not cited")
     if not entailed:
         return False, ()
     if len(set(numbers)) == 1:
         return True, (numbers[0],)
-    if not numbered:
+    if named is None:
         raise _BrokenError("provenance must be a list of numbers", _WITHOUT_NUMBERS)
-    if not provenance:
+    if not named:
         raise _BrokenError("entailed and no provenance contradict each other", _WITHOUT_NUMBERS)
-    return True, tuple(sorted(set(provenance)))
+    return True, tuple(sorted(set(named)))
 
 
-def _numbers(provenance: Any) -> Any:
-    """The numbers of a text, or of a list of texts; anything else as it is."""
-    if (
-        isinstance(provenance, list)
-        and provenance
-        and all(isinstance(one, str) for one in provenance)
-    ):
+def _numbers(provenance: object) -> list[int] | None:
+    """The numbers of a list of them, of a text ("3, 7"), or of a list of texts; else None."""
+    if isinstance(provenance, list) and all(type(number) is int for number in provenance):
+        return provenance
+    if isinstance(provenance, list) and all(isinstance(text, str) for text in provenance):
         provenance = ",".join(provenance)
     if not isinstance(provenance, str) or not _LIST.fullmatch(provenance):
-        return provenance
-    found = _NUMBER.findall(provenance)
-    if not found or any(len(number) > _MOST_DIGITS for number in found):
-        return provenance
-    return [int(number) for number in found]
+        return None
+    digits = _NUMBER.findall(provenance)
+    if not digits or max(map(len, digits)) > _MOST_DIGITS:
+        return None
+    return list(map(int, digits))
 
 
 def _among(numbers: Sequence[int]) -> Checker:
@@ -553,9 +539,13 @@ _NAMES: Final = ("entailment_prediction", "entailment prediction", "prediction")
 
 @_reader
 def read_official_made(text: str) -> str:
-    """Reads claims; the value is a JSON list. White space is run together, where the authors delete line feeds."""
+    """Reads claims; the value is a JSON list.
+
+    White space is run together, where the authors delete line feeds.
+    """
     spoken = text.rpartition("</think>")[2]
-    # Which numbers the claims have does not matter: in a worked example of theirs two have the same.
+    # Which numbers the claims have does not matter: in a worked example of theirs two have the
+    # same.
     marks = list(_MARK.finditer(spoken))
     if any(mark[1] is None for mark in marks):
         raise _BrokenError("a claim has the mark of another one in it")
@@ -574,28 +564,31 @@ def read_official_made(text: str) -> str:
 
 @_reader
 def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
-    """Reads GPT's verdicts on several claims, each once and with its claim, whose capitals, white space and ends do not count."""
-    asked = Counter(map(_bare, claims))
+    """Reads GPT's verdicts on several claims, each once and with its claim.
+
+    Capitals, white space and ends of a claim do not count.
+    """
+    wanted = Counter(map(_bare, claims))
     value = _known(read_json(text))
     if not isinstance(value, list) or not value:
         raise _BrokenError("the reply needs to be a list of objects, one for each claim")
-    found: dict[str, bool] = {}
+    verdicts: dict[str, bool] = {}
     times: Counter[str] = Counter()
     for entry in value:
         if not isinstance(entry, dict) or not isinstance(entry.get("claim"), str):
             raise _BrokenError("each entry needs to be an object with the claim as it was given")
         verdict, name = _prediction(entry), _bare(entry["claim"])
         times[name] += 1
-        if name not in asked:
+        if name not in wanted:
             raise _BrokenError(
                 "an entry's claim is none of those asked about; repeat each claim as it was given"
             )
-        if times[name] > asked[name] or found.get(name, verdict) != verdict:
+        if times[name] > wanted[name] or verdicts.get(name, verdict) != verdict:
             raise _BrokenError("a claim stands twice")
-        found[name] = verdict
+        verdicts[name] = verdict
     # Of two claims that look alike here, one answer is not known to be meant for which.
     return tuple(
-        found.get(name) if times[name] == asked[name] else None for name in map(_bare, claims)
+        verdicts.get(name) if times[name] == wanted[name] else None for name in map(_bare, claims)
     )
 
 
@@ -647,13 +640,13 @@ def read_official_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
     return _cited(entailed, [numbers[place] for place in places], numbers)
 
 
-def _prediction(value: dict[str, Any]) -> bool:
-    given = [value[name] for name in _NAMES if name in value]
-    if len(given) != 1:
+def _prediction(value: Mapping[str, object]) -> bool:
+    values = [value[name] for name in _NAMES if name in value]
+    if len(values) != 1:
         raise _BrokenError("one entailment_prediction is needed")
-    if not isinstance(given[0], bool | int | float) or given[0] not in (0, 1):
+    if not isinstance(values[0], bool | int | float) or values[0] not in (0, 1):
         raise _BrokenError("entailment_prediction must be 1 or 0")
-    return given[0] == 1
+    return values[0] == 1
 
 
 def _bare(claim: str) -> str:

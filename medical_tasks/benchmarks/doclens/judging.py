@@ -1,4 +1,6 @@
-"""Gets the verdicts on outputs of DocLens: claims of references and outputs both ways, and sentences with what they cite.
+"""Gets the verdicts on outputs of DocLens.
+
+Claims of references and outputs both ways, and sentences with what they cite.
 
 Nobody is asked about blank texts, or without citations.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from medical_tasks.benchmarks.doclens.judge_prompts import (
     Cited,
@@ -23,10 +25,11 @@ from medical_tasks.benchmarks.doclens.measures import (
     unsupported,
 )
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
+from medical_tasks.benchmarks.judged import check_different
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE
-from medical_tasks.judges.rounds import Line, ask_together, in_batches, side_by_side
+from medical_tasks.judges.rounds import Line, Outcome, ask_together, in_batches, side_by_side
 
 Claims = tuple[str, ...]
 Made = Mapping[str, Claims | Unscored]
@@ -35,7 +38,10 @@ Made = Mapping[str, Claims | Unscored]
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A section of an output beside the same section of the reference. `id`: `ITEM` or `ITEM/SECTION`; unique."""
+    """A section of an output beside the same section of the reference.
+
+    `id`: `ITEM` or `ITEM/SECTION`; unique.
+    """
 
     id: str
     item: str
@@ -63,42 +69,57 @@ def judge_units(
     output_claims: Mapping[str, Claims] | None = None,
     citations: bool = True,
 ) -> list[UnitVerdict]:
-    """Asks a judge about outputs; claims that are there already are given by unit's id, others are made."""
+    """Asks a judge about outputs.
+
+    Args:
+        units: what is judged.
+        judging: by whom, and with which prompts.
+        style: of `judge_prompts.STYLES`.
+        reference_claims: by unit's id, where they are there already; others are made.
+        output_claims: likewise.
+        citations: whether sentences are looked at, and what they cite.
+    """
     check_judging(judging, style)
-    if len({unit.id for unit in units}) != len(units):
-        raise UsageError("two texts to judge have the same id. Give each item one response.")
-    given: dict[str, Claims] = {}
+    check_different((unit.id for unit in units), "two texts to judge")
+    made: dict[str, Claims | Unscored] = {}
     wanted: dict[str, tuple[str, str, str]] = {}
     for unit in units:
+        if unit.form == "question":  # which is one claim
+            continue
         for side, text, known in (
             ("reference", unit.reference, reference_claims or {}),
             ("output", unit.output, output_claims or {}),
         ):
-            if unit.form == "question":  # which is one claim
-                continue
             if unit.id in known:
-                given[f"{unit.id}/{side}"] = tuple(known[unit.id])
+                made[f"{unit.id}/{side}"] = tuple(known[unit.id])
             else:
                 wanted[f"{unit.id}/{side}"] = text, unit.form, unit.section
-    made = given | make_claims(wanted, judging)
+    made |= make_claims(wanted, judging)
     lines = [_unit_line(unit, judging, made, style=style, citations=citations) for unit in units]
     return ask_together(judging.judge, lines)
 
 
 def judged_text(text: str) -> str:
-    """The text as it is judged: without citation markers; "" where it holds the mark of an empty section."""
+    """The text as it is judged: without citation markers.
+
+    "" where it holds the mark of an empty section.
+    """
     return "" if text.strip() == EMPTY else remove_citations(text).strip()
 
 
 def make_claims(
     texts: Mapping[str, tuple[str, str, str]], judging: Judging
 ) -> dict[str, Claims | Unscored]:
-    """Takes texts apart into claims, one call a text; `texts`: name to text, form and section."""
-    said = {name: judged_text(text) for name, (text, _, _) in texts.items()}
-    made: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
+    """Takes texts apart into claims, one call a text; `texts`: name to text, form and section.
+
+    A judge of entailment makes no claims: there each sentence of the text is one.
+    """
+    judged = {name: judged_text(text) for name, (text, _, _) in texts.items()}
+    claims: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
     if judging.judge.reads == "pair":
         sentences = {
-            name: read_sentences(text if said[name] else "") for name, (text, _, _) in texts.items()
+            name: read_sentences(text if judged[name] else "")
+            for name, (text, _, _) in texts.items()
         }
         return {
             name: tuple(dict.fromkeys(one.text for one in some if one.text))
@@ -106,14 +127,14 @@ def make_claims(
         }
     maker = QuestionMaker(judging.prompts, "json_cot")
     questions = {
-        name: maker.make(f"{name}/claims", text=said[name], form=form, section=section)
+        name: maker.make(f"{name}/claims", text=judged[name], form=form, section=section)
         for name, (_, form, section) in texts.items()
-        if said[name]
+        if judged[name]
     }
     outcomes = judging.judge.ask(list(questions.values())) if questions else []
     for name, outcome in zip(questions, outcomes, strict=True):
-        made[name] = outcome if isinstance(outcome, Unscored) else _made(outcome)
-    return made
+        claims[name] = outcome if isinstance(outcome, Unscored) else _made(outcome)
+    return claims
 
 
 def _unit_line(
@@ -123,9 +144,9 @@ def _unit_line(
     parts: list[Line[Any]] = [claims(unit, judging, made, style)]
     if citations:
         parts.append(_sentence_line(unit, judging, style))
-    found = yield from side_by_side(parts)
-    verdict: UnitVerdict = found[0]
-    sentences, reasons = found[1] if citations else ((), ())
+    answers = yield from side_by_side(parts)
+    verdict: UnitVerdict = answers[0]
+    sentences, reasons = answers[1] if citations else ((), ())
     return UnitVerdict(
         section=replace(verdict.section, sentences=sentences),
         reasons=_unique((*verdict.reasons, *reasons)),
@@ -146,15 +167,18 @@ def _claims_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[U
 def claim_line(
     name: str, text: str, claims: Claims | Unscored, form: str, judging: Judging, style: str
 ) -> Line[tuple[tuple[bool | None, ...] | None, tuple[str, ...]]]:
-    """Asks whether a text entails claims (see `in_batches`): for each, None where there is no verdict; and the reasons."""
+    """Asks whether a text entails claims (see `in_batches`), each that stands twice once.
+
+    Returns for each claim the verdict, None where there is none, and the reasons for the missing.
+    """
     text = judged_text(text)
     if isinstance(claims, Unscored):
         return None, (claims.reason,)
     if not text:
         return (False,) * len(claims), ()
     maker = QuestionMaker(judging.prompts, style)
-    found = yield from in_batches(
-        list(dict.fromkeys(claims)),  # a claim that stands twice is asked about once
+    decided = yield from in_batches(
+        list(dict.fromkeys(claims)),
         judging,
         batch=lambda round_name, some: maker.claims(
             f"{name}/{round_name}", text=text, claims=some, form=form
@@ -165,40 +189,35 @@ def claim_line(
         read_batch=_batch,
         read_single=verdict_bool,
     )
-    known = {claim: one for claim, one in found.items() if not isinstance(one, Unscored)}
-    return tuple(map(known.get, claims)), _unique(
-        one.reason for one in found.values() if isinstance(one, Unscored)
-    )
+    known = {claim: one for claim, one in decided.items() if not isinstance(one, Unscored)}
+    return tuple(map(known.get, claims)), _reasons(decided.values())
 
 
 def _question_line(unit: Unit, judging: Judging, made: Made, style: str) -> Line[UnitVerdict]:
+    """Asks about a question's summary, which is one claim.
+
+    Both ways, and whether they are the same.
+    """
     output, reference = (
         " ".join(judged_text(text).split()) for text in (unit.output, unit.reference)
     )
     if not (output and reference):
-        return UnitVerdict(
-            section=Section(
-                reference_claims=(False,) * bool(reference), output_claims=(False,) * bool(output)
-            )
+        section = Section(
+            reference_claims=(False,) * bool(reference), output_claims=(False,) * bool(output)
         )
-    maker = QuestionMaker(judging.prompts, style)
-    asked: list[tuple[Literal["question", "same"], str, str, str]] = [
-        ("question", "recall", output, reference),
-        ("question", "precision", reference, output),
+        return UnitVerdict(section=section)
+    ask = QuestionMaker(judging.prompts, style).questions
+    questions = [
+        ask(f"{unit.id}/recall", "question", first=output, second=reference),
+        ask(f"{unit.id}/precision", "question", first=reference, second=output),
     ]
     if judging.judge.reads == "prompt":
-        asked.append(("same", "same", output, reference))
-    outcomes = yield [
-        maker.questions(f"{unit.id}/{name}", kind, first=first, second=second)
-        for kind, name, first, second in asked
-    ]
-    recall, precision, *same = (
-        verdict_bool(one) if isinstance(one, Verdict) else None for one in outcomes
-    )
+        questions.append(ask(f"{unit.id}/same", "same", first=output, second=reference))
+    outcomes = yield questions
+    recall, precision, *same = map(_bool_or_none, outcomes)
     section = meqsum_section(recall=recall, precision=precision, same=same[0] if same else False)
     open_yet = None in (section.reference_claims or ()) + (section.output_claims or ())
-    missing = _unique(one.reason for one in outcomes if isinstance(one, Unscored))
-    return UnitVerdict(section=section, reasons=missing if open_yet else ())
+    return UnitVerdict(section=section, reasons=_reasons(outcomes) if open_yet else ())
 
 
 def _sentence_line(
@@ -207,29 +226,37 @@ def _sentence_line(
     """Asks about each sentence that says something and cites something that the source has."""
     sentences = read_sentences("" if unit.output.strip() == EMPTY else unit.output)
     lines = []
-    for place, one in enumerate(sentences):
-        known = sorted(number for number in one.citations if number < len(unit.sources))
+    for place, sentence in enumerate(sentences):
+        available = sorted(number for number in sentence.citations if number < len(unit.sources))
         name = f"{unit.id}/sentence/{place}"
-        lines.append(citation_line(unit, name, one.text, known if one.text else (), judging, style))
-    found = yield from side_by_side(lines)
+        lines.append(
+            citation_line(
+                unit, name, sentence.text, available if sentence.text else (), judging, style
+            )
+        )
+    answers = yield from side_by_side(lines)
     verdicts = tuple(
-        unsupported(len(one.citations))
+        unsupported(len(sentence.citations))
         if answer.entailed is False
         else SentenceVerdict(
             entailed=answer.entailed,
-            supports=tuple(answer.supports.get(number, False) for number in one.citations),
+            supports=tuple(answer.supports.get(number, False) for number in sentence.citations),
         )
-        for one, answer in zip(sentences, found, strict=True)
+        for sentence, answer in zip(sentences, answers, strict=True)
     )
-    return verdicts, _unique(reason for answer in found for reason in answer.reasons)
+    return verdicts, _unique(reason for answer in answers for reason in answer.reasons)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CitationVerdict:
-    """What is known of a sentence."""
+    """What is known of a sentence.
+
+    Attributes:
+        supports: by number cited, whether it entails the sentence alone or is needed; all False
+            for one that is not entailed.
+    """
 
     entailed: bool | None
-    # by number cited, whether it entails the sentence alone or is needed; all False for one that is not entailed
     supports: Mapping[int, bool | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
@@ -237,7 +264,10 @@ class CitationVerdict:
 def citation_line(
     unit: Unit, name: str, sentence: str, cited: Sequence[int], judging: Judging, style: str
 ) -> Line[CitationVerdict]:
-    """Asks whether what a sentence cites, in the order shown, entails it, and which is needed; one call where prompts are read."""
+    """Asks whether what a sentence cites, in the order shown, entails it, and which is needed.
+
+    One call where prompts are read.
+    """
     if not cited:
         return CitationVerdict(entailed=False)
     if judging.judge.reads == "pair":
@@ -262,38 +292,45 @@ def citation_line(
 
 
 def _pairs(unit: Unit, name: str, sentence: str, cited: tuple[int, ...]) -> Line[CitationVerdict]:
-    """Asks no more than is needed (paper, sections 3.3 and 3.5): about all that is cited, each alone, the others without it."""
-    reasons: list[str] = []
+    """Asks a judge of entailment no more than is needed (paper, sections 3.3 and 3.5).
 
-    def ask(wanted: list[tuple[int, ...]]) -> Line[dict[tuple[int, ...], bool | None]]:
-        outcomes = yield [_pair(unit, name, sentence, numbers) for numbers in wanted]
-        reasons.extend(one.reason for one in outcomes if isinstance(one, Unscored))
-        answers = (None if isinstance(one, Unscored) else verdict_bool(one) for one in outcomes)
-        return dict(zip(wanted, answers, strict=True))
+    First whether all that is cited entails the sentence; if so whether each citation does alone;
+    and, of one that does not, whether the others do without it: then it is not needed.
+
+    Example: [0][4] entail a sentence together, [0] alone does not, [4] alone does. Then [4]
+    supports it, and [0] does not, since the others, [4], do without it.
+    """
+    reasons: dict[str, None] = {}
+
+    def ask(wanted: Iterable[tuple[int, ...]]) -> Line[dict[tuple[int, ...], bool | None]]:
+        groups = list(dict.fromkeys(wanted))
+        outcomes = yield [_pair(unit, name, sentence, numbers) for numbers in groups]
+        reasons.update(dict.fromkeys(_reasons(outcomes)))
+        return dict(zip(groups, map(_bool_or_none, outcomes), strict=True))
 
     entailed = (yield from ask([cited]))[cited]
-    supports: dict[int, bool | None] = dict.fromkeys(cited, None if entailed is None else False)
-    if entailed and len(cited) == 1:
-        supports = {cited[0]: True}
-    elif entailed:
-        known = yield from ask([(number,) for number in cited])
-        others = {number: tuple(other for other in cited if other != number) for number in cited}
-        known |= yield from ask(
-            [
-                others[number]
-                for number in cited
-                if known[(number,)] is not True and others[number] not in known
-            ]
-        )
-        supports = {
-            number: _precise(known[(number,)], known.get(others[number])) for number in cited
-        }
+    if not entailed:
+        supports = dict.fromkeys(cited, entailed)
+        return CitationVerdict(entailed=entailed, supports=supports, reasons=tuple(reasons))
+    if len(cited) == 1:
+        return CitationVerdict(entailed=True, supports={cited[0]: True})
+    known = yield from ask((number,) for number in cited)
+    others = {number: tuple(other for other in cited if other != number) for number in cited}
+    doubtful = [others[number] for number in cited if not known[number,]]
+    known |= yield from ask(group for group in doubtful if group not in known)
+    supports = {number: _precise(known[number,], known.get(others[number])) for number in cited}
     # An answer that is missing may not have been needed.
-    return CitationVerdict(
-        entailed=entailed,
-        supports=supports,
-        reasons=_unique(reasons) if None in supports.values() else (),
-    )
+    missing = tuple(reasons) if None in supports.values() else ()
+    return CitationVerdict(entailed=True, supports=supports, reasons=missing)
+
+
+def _bool_or_none(outcome: Outcome) -> bool | None:
+    return verdict_bool(outcome) if isinstance(outcome, Verdict) else None
+
+
+def _reasons(outcomes: Iterable[object]) -> tuple[str, ...]:
+    """Why outcomes are missing, each reason once."""
+    return _unique(outcome.reason for outcome in outcomes if isinstance(outcome, Unscored))
 
 
 def _pair(unit: Unit, name: str, sentence: str, numbers: tuple[int, ...]) -> Question:
@@ -310,7 +347,10 @@ def _pair(unit: Unit, name: str, sentence: str, numbers: tuple[int, ...]) -> Que
 
 
 def _precise(alone: bool | None, without: bool | None) -> bool | None:
-    """Whether a citation of a supported sentence is precise; `without` is not asked for where `alone` is true."""
+    """Whether a citation of a supported sentence is precise.
+
+    `without` is not asked for where `alone` is true.
+    """
     if alone or without is False:
         return True
     return None if alone is None or without is None else False
@@ -339,12 +379,18 @@ def verdict_bool(outcome: Verdict) -> bool:
 
 def _batch(outcome: Verdict, claims: Sequence[str]) -> dict[str, bool]:
     value = outcome.value
-    known = isinstance(value, tuple) and all(one is None or isinstance(one, bool) for one in value)
-    if not known or len(value) != len(claims):
+    valid = isinstance(value, tuple) and all(
+        entailed is None or isinstance(entailed, bool) for entailed in value
+    )
+    if not valid or len(value) != len(claims):
         raise wrong_verdict(
             outcome, f"is no list of true, false or null for each of {len(claims)} claims"
         )
-    return {claim: one for claim, one in zip(claims, value, strict=True) if one is not None}
+    return {
+        claim: entailed
+        for claim, entailed in zip(claims, value, strict=True)
+        if entailed is not None
+    }
 
 
 def _made(outcome: Verdict) -> Claims:
@@ -355,7 +401,7 @@ def _made(outcome: Verdict) -> Claims:
         claims = None
     if (
         not isinstance(claims, list)
-        or not all(isinstance(one, str) and one.strip() for one in claims)
+        or not all(isinstance(claim, str) and claim.strip() for claim in claims)
         or not claims
     ):
         credentialed = "; those of a credentialed task hold no claims: give them as files (claims, output_claims)"

@@ -1,6 +1,9 @@
-"""Claims, verdicts, and the four metrics of DocLens (paper, section 3). What is not known stays None, never False.
+"""Claims, verdicts, and the four metrics of DocLens (paper, section 3).
 
-A file of claims is in the authors' form: records of `example_id`, texts, `subclaims_reference` or `subclaims_reference_SECTION`.
+What is not known stays None, never False.
+
+A file of claims is in the authors' form: records of `example_id`, texts, `subclaims_reference` or
+`subclaims_reference_SECTION`.
 """
 
 from __future__ import annotations
@@ -8,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
+from medical_tasks.benchmarks.judged import count_verdicts
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_bytes, readable
 from medical_tasks.io.json_records import json_objects, shown, text_id
@@ -23,10 +27,14 @@ METRICS: Final = ("claim_recall", "claim_precision", "citation_recall", "citatio
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """Verdicts on a number of things, as far as they are known."""
+    """Verdicts on a number of things, as far as they are known.
+
+    Attributes:
+        due: whether nothing at all is a miss (0), as of an output that had something to say and
+            has no sentence.
+    """
 
     verdicts: tuple[Verdicts, ...] = ()
-    # whether nothing at all is a miss (0), as of an output that had something to say and has no sentence
     due: bool = False
 
     def __add__(self, other: Tally) -> Tally:
@@ -45,17 +53,27 @@ class Tally:
 
 
 def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
-    """Counts a section."""
+    """Counts the verdicts on a section, for the four metrics (paper, section 3).
+
+    Claim recall is the share of the reference's claims that the output entails, claim precision
+    the share of the output's that the reference entails; citation recall is the share of the
+    output's sentences that what they cite entails, citation precision the share of citations that
+    are needed.
+
+    Example: with reference claims True and None, output claims True and one sentence that its two
+    citations entail, of which one is needed, recall lies between 1/2 and 2/2, precision is 1/1,
+    citation recall 1/1 and citation precision 1/2.
+    """
     # Nobody is asked what a blank text entails, nor about a sentence that cites nothing.
     sides = section.reference_claims, section.output_claims
-    asked = [one.entailed for one in section.sentences if one.entailed is not False or one.supports]
-    uncited = len(section.sentences) - len(asked)
+    cited = [one.entailed for one in section.sentences if one.entailed is not False or one.supports]
+    uncited = len(section.sentences) - len(cited)
     citations = {
         kind: [
-            one
+            support
             for sentence in section.sentences
             if sentence.entailed is entailed
-            for one in sentence.supports
+            for support in sentence.supports
         ]
         for kind, entailed in (("", None), ("entailed", True), ("unsupported", False))
     }
@@ -63,12 +81,12 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
         "claim_recall": Tally(verdicts=(_of_claims(name, sides[0], blank=sides[1] == ()),)),
         "claim_precision": Tally(verdicts=(_of_claims(name, sides[1], blank=sides[0] == ()),)),
         "citation_recall": Tally(
-            verdicts=(_verdicts(name, asked, unasked=uncited),),
+            verdicts=(count_verdicts(cited, name, unasked=uncited),),
             due=section.reference_claims is None or bool(section.reference_claims),
         ),
         "citation_precision": Tally(
             verdicts=tuple(
-                _verdicts("/".join(filter(None, (name, kind))), outcomes)
+                count_verdicts(outcomes, "/".join(filter(None, (name, kind))))
                 for kind, outcomes in citations.items()
                 if outcomes
             )
@@ -78,45 +96,46 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
 
 def total(tallies: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
     """Adds tallies up, metric by metric."""
-    each = list(tallies)
-    return {name: sum((one[name] for one in each), Tally()) for name in METRICS}
+    summands = list(tallies)
+    return {name: sum((summand[name] for summand in summands), Tally()) for name in METRICS}
 
 
 def _of_claims(kind: str, claims: Sequence[bool | None] | None, *, blank: bool) -> Verdicts:
     if claims is None:
         return Verdicts(kind=kind, more=MAX_CLAIMS)
-    if blank and not any(one is not False for one in claims):
+    if blank and not any(claim is not False for claim in claims):
         return Verdicts(kind=kind, unasked=len(claims))
-    return _verdicts(kind, claims)
-
-
-def _verdicts(kind: str, outcomes: Sequence[bool | None], *, unasked: int = 0) -> Verdicts:
-    missing = outcomes.count(None)
-    known = len(outcomes) - missing
-    return Verdicts(
-        kind=kind, hits=outcomes.count(True), known=known, missing=missing, unasked=unasked
-    )
+    return count_verdicts(claims, kind)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceVerdict:
-    """A sentence of the output."""
+    """A sentence of the output.
 
-    entailed: bool | None  # whether all that it cites entails it together
-    supports: tuple[
-        bool | None, ...
-    ] = ()  # of each citation, whether the sentence needs it or it entails it alone
+    Attributes:
+        entailed: whether all that it cites entails it together.
+        supports: of each citation, whether the sentence needs it or it entails it alone.
+    """
+
+    entailed: bool | None
+    supports: tuple[bool | None, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.entailed is False and any(one is not False for one in self.supports):
+        if self.entailed is False and any(support is not False for support in self.supports):
             raise ValueError("no citation supports a sentence that its citations do not entail")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A section of an output beside the same section of the reference; a text without sections is one section."""
+    """A section of an output beside the same section of the reference.
 
-    # for each claim whether the output entails it; None when the reference has no list because making one failed
+    A text without sections is one section.
+
+    Attributes:
+        reference_claims: for each claim whether the output entails it; None when the reference
+            has no list because making one failed.
+    """
+
     reference_claims: tuple[bool | None, ...] | None
     output_claims: tuple[bool | None, ...] | None
     sentences: tuple[SentenceVerdict, ...] = ()
@@ -130,7 +149,10 @@ def unsupported(citations: int = 0) -> SentenceVerdict:
 def meqsum_section(
     *, recall: bool | None, precision: bool | None, same: bool | None = False
 ) -> Section:
-    """Makes the section of a question's summary: each question is one claim, judged both ways, or both are the same."""
+    """Makes the section of a question's summary.
+
+    Each question is one claim, judged both ways, or both are the same.
+    """
     first, second = (
         True if one or same else None if None in (one, same) else False
         for one in (recall, precision)
@@ -150,15 +172,18 @@ Side = Literal["reference", "output"]
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRecord:
-    """The claims of one example."""
+    """The claims of one example.
+
+    Attributes:
+        claims: by section, `full` where there is but one; a section without claims is there.
+        texts: what they were made from, as far as the file has it.
+        source: the numbered input, "" when the file has none.
+    """
 
     id: str
-    # by section, `full` where there is but one; a section without claims is there
     claims: Mapping[str, tuple[str, ...]]
-    texts: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what they were made from, as far as the file has it
-    source: str = ""  # the numbered input, "" when the file has none
+    texts: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
 
 
 _FORM: Final = (
@@ -181,8 +206,13 @@ def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecor
     return tuple(records.values())
 
 
-def claim_rows(records: Iterable[ClaimRecord], *, side: Side = "reference") -> list[dict[str, Any]]:
-    """Puts claims into the form of the file, for `json.dump`; `read_claim_file` gives the same records back."""
+def claim_rows(
+    records: Iterable[ClaimRecord], *, side: Side = "reference"
+) -> list[dict[str, object]]:
+    """Puts claims into the form of the file, for `json.dump`.
+
+    `read_claim_file` gives the same records back.
+    """
     return [
         {"example_id": record.id}
         | ({"input": record.source} if record.source else {})
@@ -199,7 +229,7 @@ def _key(side: Side, section: str) -> str:
     return side if section == FULL else f"{side}_{section}"
 
 
-def _record(where: str, row: Mapping[str, Any], side: Side) -> ClaimRecord:
+def _record(where: str, row: Mapping[str, object], side: Side) -> ClaimRecord:
     name = text_id(where, "example_id", row.get("example_id"))
     start = f"subclaims_{side}"
     keys = {
@@ -209,17 +239,16 @@ def _record(where: str, row: Mapping[str, Any], side: Side) -> ClaimRecord:
     }
     if not keys:
         raise UsageError(
-            f"{where}: no {start} or {start}_SECTION. Make the claims first, or give the file that has them."
+            f"{where}: no {start} or {start}_SECTION. Make the claims first, or give the file "
+            "that has them."
         )
     claims = {section: _claims(f"{where}, {key}", row[key]) for key, section in keys.items()}
-    texts = {section: row[_key(side, section)] for section in claims if _key(side, section) in row}
-    texts |= {"input": row["input"]} if "input" in row else {}
-    for field_name, text in texts.items():
-        if not isinstance(text, str):
-            raise UsageError(
-                f"{where}: the text of {field_name} must be a text; got {shown(text)}."
-            )
-    source = texts.pop("input", "")
+    texts = {
+        section: _text(where, section, row[key])
+        for section in claims
+        if (key := _key(side, section)) in row
+    }
+    source = _text(where, "input", row.get("input", ""))
     return ClaimRecord(
         id=name,
         claims=claims,
@@ -228,7 +257,13 @@ def _record(where: str, row: Mapping[str, Any], side: Side) -> ClaimRecord:
     )
 
 
-def _claims(where: str, given: Any) -> tuple[str, ...]:
+def _text(where: str, name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{where}: the text of {name} must be a text; got {shown(value)}.")
+    return value
+
+
+def _claims(where: str, given: object) -> tuple[str, ...]:
     if not isinstance(given, list):
         raise UsageError(f"{where}: a list of claims is needed; got {shown(given)}.")
     for place, claim in enumerate(given):

@@ -1,6 +1,9 @@
-"""`mimic_rrs`: radiology reports with findings in numbered sentences, and the impression that a model is to write of them.
+"""`mimic_rrs`: radiology reports, of whose findings a model writes the impression.
 
-A sample like the 200 of Xie et al. 2024 from Van Veen et al. 2023 (https://aclanthology.org/2023.bionlp-1.42/), by hashes of ids.
+A sample like the 200 of Xie et al. 2024 from Van Veen et al. 2023
+(https://aclanthology.org/2023.bionlp-1.42/), by hashes of ids.
+
+    medical-tasks build mimic_rrs --source NOTEEVENTS.csv.gz
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict, cast
 
+from medical_tasks.benchmarks.doclens.declarations import MIMIC_RRS, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
@@ -28,7 +32,6 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     kind_of,
     read_report,
 )
-from medical_tasks.benchmarks.doclens.spec import MIMIC_RRS, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
@@ -49,7 +52,8 @@ SAMPLE: Final = 200
 """Reports in `test` (paper, appendix on the experiments)."""
 
 TRAIN_EACH: Final = 50
-"""Most reports of a kind in `train`: worked examples are drawn from them, one or two of each kind."""
+"""Most reports of a kind in `train`: worked examples are drawn from them, one or two of each kind.
+"""
 
 SEED: Final = 0
 
@@ -65,7 +69,10 @@ class Candidate:
 
 
 def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
-    """Divides a sample in proportion; of equal remainders the kind that comes first by its name gets one more."""
+    """Divides a sample in proportion.
+
+    Of equal remainders the kind that comes first by its name gets one more.
+    """
     total = sum(counts.values())
     shares = {kind: size * count // total for kind, count in counts.items()} if total else {}
     left = size - sum(shares.values())
@@ -75,9 +82,10 @@ def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
 
 
 class Sampler:
-    """Takes reports one after another and holds what may be sampled, so that memory does not grow with the file.
+    """Takes reports one after another and holds what may be sampled.
 
-    Of each kind as many as the whole sample has, since shares are known at the end; for `train` enough without patients of `test`.
+    Memory does not grow with the file. Of each kind as many are held as the whole sample has,
+    since shares are known at the end; for `train` enough without patients of `test`.
     """
 
     def __init__(
@@ -102,7 +110,10 @@ class Sampler:
             )
 
     def split(self) -> dict[str, list[Candidate]]:
-        """The reports of `test` and `train`, by id; no patient is in both, and none is twice in one kind of `train`."""
+        """The reports of `test` and `train`, by id.
+
+        No patient is in both, and none is twice in one kind of `train`.
+        """
         shares = largest_remainder(self.counts, self._sample)
         test = [each for kind, share in shares.items() for each in self._test[kind].best()[:share]]
         patients = {each.patient_id for each in test}
@@ -146,7 +157,21 @@ class _Lowest:
 
 
 SPLITS = ("train", "test")
-Rows = dict[str, tuple[dict[str, Any], ...]]
+
+
+class ReportRow(TypedDict):
+    """A row of the dataset; see `MIMIC_COLUMNS`."""
+
+    id: str
+    patient_id: str
+    modality: str
+    anatomy: str
+    findings: str
+    sentences: list[str]
+    impression: str
+
+
+Rows = dict[str, tuple[ReportRow, ...]]
 """Split to its rows."""
 
 MIMIC_COLUMNS = (
@@ -160,7 +185,8 @@ MIMIC_COLUMNS = (
     Column(name="modality", description="`CT` or `MR`; `unknown` in a table that does not say it"),
     Column(
         name="anatomy",
-        description="`head`, `abdomen`, `chest`, `spine`, `neck`, `sinus` or `pelvis`; or `unknown`, likewise",
+        description="`head`, `abdomen`, `chest`, `spine`, `neck`, `sinus` or `pelvis`; or "
+        "`unknown`, likewise",
     ),
     Column(
         name="findings", description="What was seen: the findings section, its wrapped lines joined"
@@ -177,7 +203,7 @@ MIMIC_COLUMNS = (
 )
 
 
-def report_row(candidate: Candidate) -> dict[str, Any]:
+def report_row(candidate: Candidate) -> ReportRow:
     """Puts a row together, with the columns in their order."""
     return {
         "id": candidate.id,
@@ -191,7 +217,10 @@ def report_row(candidate: Candidate) -> dict[str, Any]:
 
 
 def report_sentences(findings: str) -> list[str]:
-    """Splits findings into sentences, each on one line; the number of a sentence is its place, from 0."""
+    """Splits findings into sentences, each on one line.
+
+    The number of a sentence is its place, from 0.
+    """
     return [" ".join(sentence.split()) for sentence in split_sentences(findings)]
 
 
@@ -208,7 +237,8 @@ def _told(sampler: Sampler, left_out: Counter[LeftOut]) -> str:
     )
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.most_common())
     return (
-        f"{sampler.counts.total():,} reports can be used{f' ({kinds})' if kinds else ''}, {left_out.total():,} are left out"
+        f"{sampler.counts.total():,} reports can be used{f' ({kinds})' if kinds else ''}, "
+        f"{left_out.total():,} are left out"
         f"{f' ({reasons})' if reasons else ''}."
     )
 
@@ -238,7 +268,10 @@ _SHOWN = re.compile(r"[0-9.,+\- ]{0,30}")
 
 
 def read_note_rows(path: Path, **sizes: int) -> Rows:
-    """Reads the rows of both splits, by growing ROW_ID; the last file's are kept, for splits are asked for in turn."""
+    """Reads the rows of both splits, by growing ROW_ID.
+
+    The last file's are kept, for splits are asked for in turn.
+    """
     return _drawn(path, file_stamp(path), table=False, **sizes)
 
 
@@ -268,15 +301,16 @@ def _drawn(
             left_out[report] += 1
         else:
             sampler.add(report)
-    told = _told(sampler, left_out)
+    summary = _told(sampler, left_out)
     if sampler.counts.total() < sample:
-        raise UsageError(f"{path}: {told} The sample has {sample:,}. {advice}")
+        raise UsageError(f"{path}: {summary} The sample has {sample:,}. {advice}")
     drawn = sampler.split()
     if not drawn["train"]:
         raise UsageError(
-            f"{path}: {told} Behind the sample of {sample:,} no report of another patient remains for train. {advice}"
+            f"{path}: {summary} Behind the sample of {sample:,} no report of another patient "
+            f"remains for train. {advice}"
         )
-    print(f"note: {path.name}: {told}", file=sys.stderr)
+    print(f"note: {path.name}: {summary}", file=sys.stderr)
     return {split: tuple(map(report_row, drawn[split])) for split in SPLITS}
 
 
@@ -292,10 +326,12 @@ def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
     cells = row.cells
     for field in ("ROW_ID", "SUBJECT_ID"):
         if not _NUMBER.fullmatch(value := cells[field]):
-            # Columns that are swapped may hold a note or a name in any field: nothing but digits is shown.
+            # Columns that are swapped may hold a note or a name in any field: nothing but digits is
+            # shown.
             shown = repr(value) if _SHOWN.fullmatch(value) else f"a text of {len(value)} characters"
             raise UsageError(
-                f"{path}: row {row.number:,}, field {field!r}: must be a whole number, got {shown}. Download the {_NOTES} again."
+                f"{path}: row {row.number:,}, field {field!r}: must be a whole number, got "
+                f"{shown}. Download the {_NOTES} again."
             )
     if cells["ISERROR"].strip() in _ERRORS:
         return LeftOut.ERROR
@@ -330,22 +366,26 @@ _Line = tuple[Candidate, str, bool]
 """A report, its split ("" where the table has none), and whether the table says whose it is."""
 
 
-def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a split of a table, JSON Lines (`.jsonl`) or CSV: of one with splits in its order, else by growing id."""
+def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[ReportRow]:
+    """Reads the rows of a split of a table, JSON Lines (`.jsonl`) or CSV.
+
+    Of one with splits in its order, else by growing id.
+    """
     if not next(_table_lines(path))[1]:
         yield from _drawn(path, file_stamp(path), table=True, **sizes)[split]
         return
-    patients: dict[str, set[str]] = {each: set() for each in SPLITS}
-    found = False
+    patients: dict[str, set[str]] = {name: set() for name in SPLITS}
+    any_row = False
     for candidate, its_split, told_patient in _table_lines(path):
         if told_patient:
             patients[its_split].add(candidate.patient_id)
         if its_split == split:
-            found = True
+            any_row = True
             yield report_row(candidate)
-    if not found:
+    if not any_row:
         raise UsageError(
-            f"{path}: has no row whose 'split' is {split!r}; each of {', '.join(SPLITS)} needs one at least. Leave the column out "
+            f"{path}: has no row whose 'split' is {split!r}; each of {', '.join(SPLITS)} needs "
+            "one at least. Leave the column out "
             "to have both drawn."
         )
     shared = len(set.intersection(*patients.values()))
@@ -403,12 +443,14 @@ def _table_lines(path: Path) -> Iterator[_Line]:
 
 def _spelt(path: Path, where: str, name: str, values: Mapping[str, str]) -> str:
     text = values.get(name, "").strip()
-    found = next((each for each in _ALLOWED[name] if each.lower() == text.lower()), None)
-    if text and found is None:
+    spelling = next(
+        (allowed for allowed in _ALLOWED[name] if allowed.lower() == text.lower()), None
+    )
+    if text and spelling is None:
         raise _wrong_line(
             path, where, name, f"must be one of {', '.join(_ALLOWED[name])}, or empty", values
         )
-    return found or ""
+    return spelling or ""
 
 
 def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -434,12 +476,12 @@ def _wrong_line(
     )
 
 
-def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_mimic_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[ReportRow]:
     """Reads the rows of a split."""
     if config == "demo":
-        for each in demo_entries("reports", split):
-            values = {**each, "sentences": report_sentences(each["findings"])}
-            yield {column.name: values[column.name] for column in MIMIC_COLUMNS}
+        for demo_entry in demo_entries("reports", split):
+            values = {**demo_entry, "sentences": report_sentences(demo_entry["findings"])}
+            yield cast(ReportRow, {column.name: values[column.name] for column in MIMIC_COLUMNS})
     elif config == "table":
         yield from read_table_rows(files["table"], split)
     else:
@@ -452,21 +494,30 @@ _PLACES = tuple(f"mimiciii/1.4/{name}" for name in ("NOTEEVENTS.csv.gz", "NOTEEV
 MIMIC_SOURCE = DatasetSource(
     spec=MIMIC_RRS,
     summary=(
-        "CT and MR reports of MIMIC-III, each with its findings in numbered sentences and its impression: what a radiologist "
-        "concludes from the findings. A generated impression is compared with the reference, and its citations with the sentences "
-        "they name. The test split is a sample in proportion to modality and anatomy, as DocLens evaluates; the train split has "
+        "CT and MR reports of MIMIC-III, each with its findings in numbered sentences and its "
+        "impression: what a radiologist "
+        "concludes from the findings. A generated impression is compared with the reference, and "
+        "its citations with the sentences "
+        "they name. The test split is a sample in proportion to modality and anatomy, as DocLens "
+        "evaluates; the train split has "
         "what worked examples are drawn from."
     ),
     changes=(
-        "Of the notes, radiology reports alone, of CT and MR and of one of seven anatomies; a rule of this package tells this from "
+        "Of the notes, radiology reports alone, of CT and MR and of one of seven anatomies; a "
+        "rule of this package tells this from "
         "their DESCRIPTION.",
-        "Findings and impression are found by their headings, without wet reads and addenda, and their wrapped lines are joined; "
-        "else their text is as released, marks of de-identification included. `sentences` is new: a rule of this package splits "
+        "Findings and impression are found by their headings, without wet reads and addenda, and "
+        "their wrapped lines are joined; "
+        "else their text is as released, marks of de-identification included. `sentences` is "
+        "new: a rule of this package splits "
         "the findings.",
-        "Reports without both sections, with too short ones, or whose impression only points to the findings are left out.",
-        "`test` is 200 reports by a seeded sample, in proportion to modality and anatomy; `train` up to 50 reports of other "
+        "Reports without both sections, with too short ones, or whose impression only points to "
+        "the findings are left out.",
+        "`test` is 200 reports by a seeded sample, in proportion to modality and anatomy; "
+        "`train` up to 50 reports of other "
         "patients of each of six kinds. They are not the reports of DocLens's own sample.",
-        "`demo` is not from the release: it was written for this package, describes nobody, and is under the package's licence, "
+        "`demo` is not from the release: it was written for this package, describes nobody, and "
+        "is under the package's licence, "
         "Apache-2.0.",
     ),
     licence_note="PhysioNet asks that credentialed data go to no service that keeps them.",

@@ -1,6 +1,7 @@
 """Radiology reports of MIMIC-III: what a report is of, its findings and its impression.
 
-The paper names modalities and anatomies (appendix on the experiments), not how a report got its own; the lists here are ours.
+The paper names modalities and anatomies (appendix on the experiments), not how a report got its
+own; the lists here are ours.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks.io.files import packaged
 
@@ -48,15 +49,17 @@ TRAIN_KINDS: Final = tuple(
     Kind(*kind.split())
     for kind in ("CT head", "CT abdomen", "CT chest", "CT spine", "MR head", "MR spine")
 )
-"""The six kinds with a train split. The paper says that there are six; which, is our choice: the most frequent."""
+"""The six kinds with a train split. The paper says that there are six; which, is our choice: the
+most frequent."""
 
 
-_LISTS: Final[dict[str, Any]] = packaged(__file__, "mimic_report.json")
+_LISTS: Final = packaged(__file__, "mimic_report.json")
 _MODALITY_OF: Final = {
     word: name for name, words in _LISTS["modalities"].items() for word in words.split()
 }
-# `other` is what the seven are not, so that a limb beside the pelvis makes it ambiguous. `THORACIC`, `CERVICAL` and `LUMBAR`
-# are of the spine only where it is named: there are thoracic aortas.
+# `other` is what the seven are not, so that a limb beside the pelvis makes it ambiguous.
+# `THORACIC`, `CERVICAL` and `LUMBAR` are of the spine only where it is named: there are thoracic
+# aortas.
 _ANATOMY_OF: Final = {
     word: name for name, words in _LISTS["anatomies"].items() for word in words.split()
 }
@@ -73,7 +76,10 @@ _WORD = re.compile("[A-Z0-9]+")
 
 @lru_cache(maxsize=8192)
 def kind_of(description: str) -> Kind | LeftOut:
-    """Tells what a report is of. Abdomen and pelvis together are `abdomen`; any other two anatomies are ambiguous."""
+    """Tells what a report is of.
+
+    Abdomen and pelvis together are `abdomen`; any other two anatomies are ambiguous.
+    """
     words = _WORD.findall(description.upper())
     modalities = {_MODALITY_OF[word] for word in words if word in _MODALITY_OF}
     if len(modalities) != 1:
@@ -118,10 +124,13 @@ _PAGE_MARK = re.compile(r"^[ \t]*\((?:Over|Cont)\)[ \t]*$", re.MULTILINE)
 _HEADINGS: Final = {
     "both": r"FINDINGS? ?(?:/|&|AND) ?IMPRESSIONS?|IMPRESSIONS? ?(?:/|&|AND) ?FINDINGS?",
     "findings": r"FINDINGS?",
-    "impression": r"(?:(?:FINAL|OVERALL) )?IMPRESSIONS?(?: ?(?:/|&|AND) ?(?:PLAN|RECOMMENDATIONS?))?|CONCLUSIONS?|SUMMARY",
+    "impression": r"(?:(?:FINAL|OVERALL) )?IMPRESSIONS?(?: ?(?:/|&|AND) "
+    r"?(?:PLAN|RECOMMENDATIONS?))?|CONCLUSIONS?|SUMMARY",
     "other": r"ATTENDING|BACKGROUND|CLINICAL [A-Z ]{4,25}|COMPARISONS?(?: [A-Z]{2,12})?|CONTRAST|"
-    r"DICTATED BY|DOSE|EXAM(?:INATION)?S?|HISTORY|INDICATIONS?|MEDICAL CONDITION|NOTIFICATIONS?|PRIOR STUD(?:Y|IES)|"
-    r"PROCEDURES?|PROTOCOL|REASON(?: FOR [A-Z ]{4,25})?|RECOMMENDATIONS?|STUDY|TECHNI(?:QUE|CAL FACTORS)",
+    r"DICTATED BY|DOSE|EXAM(?:INATION)?S?|HISTORY|INDICATIONS?|MEDICAL "
+    r"CONDITION|NOTIFICATIONS?|PRIOR STUD(?:Y|IES)|"
+    r"PROCEDURES?|PROTOCOL|REASON(?: FOR [A-Z ]{4,25})?|RECOMMENDATIONS?|STUDY|TECHNI(?:QUE|CAL "
+    r"FACTORS)",
 }
 _KNOWN: Final = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _HEADINGS.items()}
 # At the beginning of a line with a colon, before a dash, or alone on it.
@@ -131,16 +140,20 @@ _WITHIN = re.compile(
     r"(?:(?<=[.:)\]][ \t])|(?<=[.:)\]][ \t]{2}))"
     r"((?i:FINDINGS?|IMPRESSIONS?)|TECHNIQUE|COMPARISONS?|RECOMMENDATIONS?)[ \t]*:"
 )
-# Another reading of the same examination, by whoever looked first or last: `WET READ VERSION #1`, `Addendum by`, `PFI REPORT`.
+# Another reading of the same examination, by whoever looked first or last: `WET READ VERSION #1`,
+# `Addendum by`, `PFI REPORT`.
 _READING = re.compile(
     r"^[^\w\n]*((?:(?:ATTENDING|ED|ER|FINAL|FIRST|INITIAL|NIGHT|OVERNIGHT|RADIOLOGY|RESIDENT|REVISED|SECOND|UPDATED) ){0,2}"
-    r"(?:ADDEND(?:UM|A)(?: REPORT)?|ATTENDING (?:NOTE|REVIEW)|NOTE ADDED (?:AT|IN|ON) [A-Z]+ REVIEW|OVER-?READ|PFI(?: REPORT)?|"
+    r"(?:ADDEND(?:UM|A)(?: REPORT)?|ATTENDING (?:NOTE|REVIEW)|NOTE ADDED (?:AT|IN|ON) [A-Z]+ "
+    r"REVIEW|OVER-?READ|PFI(?: REPORT)?|"
     r"PRELIM(?:INARY)?(?: (?:FINDINGS|IMPRESSION|READ(?:ING)?|REPORT|RESULTS?))?|"
     r"PROVISIONAL FINDINGS(?: IMPRESSION)?(?: \(PFI\))?|READ BY|WET[ -]?READ(?:ING)?S?))"
-    r"[])* \t]*(?:(?:VERSION|AUDIT|BY)\b|[#(:]|-{1,2}[ \t]|-*[ \t]*$|(?-i:(?<=[A-Z)][ \t])[A-Z0-9\[*]))",
+    r"[])* \t]*(?:(?:VERSION|AUDIT|BY)\b|[#(:]|-{1,2}[ \t]|-*[ \t]*$|(?-i:(?<=[A-Z)][ "
+    r"\t])[A-Z0-9\[*]))",
     re.MULTILINE | re.IGNORECASE,
 )
-# What was examined, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE ABDOMEN WITHOUT IV CONTRAST:`.
+# What was examined, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE ABDOMEN WITHOUT IV
+# CONTRAST:`.
 _EXAMINATION = re.compile(
     r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:", re.MULTILINE
 )
@@ -155,34 +168,44 @@ _LETTERS = re.compile("[a-z]+")
 
 
 def read_report(text: str) -> Report | LeftOut:
-    """Finds findings and impression in a note; findings can be several sections, or stand under what was examined alone.
+    """Finds findings and impression in a note.
 
-    Sections of other names, other readings (a wet read, an addendum) and who signed belong to neither.
+    Findings can be several sections, or stand under what was examined alone. Sections of other
+    names, other readings (a wet read, an addendum) and who signed belong to neither.
     """
-    body = _body(text.replace("\r\n", "\n"))
-    parts: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
-    for (name, begin, start), (_, end, _) in itertools.pairwise(
-        [*_headings(body), ("", len(body), len(body))]
-    ):
-        if name == "both":
-            return LeftOut.ONE_SECTION
-        if name == "reading" and (parts["findings"] or parts["examined"]) and parts["impression"]:
-            break
-        if name == "examined" and parts["impression"]:
-            continue
-        if name in parts and (section := _section(body[start:end])):
-            # With its heading: where there are several, that tells what each is of.
-            parts[name].append(_section(body[begin:end]) if name == "examined" else section)
-    findings, impressions = parts["findings"], parts["impression"]
-    if not findings and len(parts["examined"]) == 1:
-        findings = [parts["examined"][0].partition(":")[2].lstrip()]
-    findings = findings or parts["examined"]
+    sections = _sections(_body(text.replace("\r\n", "\n")))
+    if sections is None:
+        return LeftOut.ONE_SECTION
+    impressions, examined = sections["impression"], sections["examined"]
+    findings = sections["findings"] or examined
+    if not sections["findings"] and len(examined) == 1:
+        # With its heading only where there are several: there that tells what each is of.
+        findings = [examined[0].partition(":")[2].lstrip()]
     if not findings:
         return LeftOut.NO_FINDINGS
     if len(impressions) != 1:
         return LeftOut.SEVERAL_IMPRESSIONS if impressions else LeftOut.NO_IMPRESSION
     report = Report(findings="\n\n".join(findings), impression=impressions[0])
     return check_report(report) or report
+
+
+def _sections(body: str) -> dict[str, list[str]] | None:
+    """The texts of findings, impression, and what was examined.
+
+    None where findings and impression are in one section.
+    """
+    sections: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
+    headings = [*_headings(body), ("", len(body), len(body))]
+    for (name, begin, start), (_, end, _) in itertools.pairwise(headings):
+        if name == "both":
+            return None
+        whole = (sections["findings"] or sections["examined"]) and sections["impression"]
+        if name == "reading" and whole:
+            break
+        behind = name == "examined" and sections["impression"]
+        if name in sections and not behind and (text := _section(body[start:end])):
+            sections[name].append(_section(body[begin:end]) if name == "examined" else text)
+    return sections
 
 
 def check_report(report: Report) -> LeftOut | None:
@@ -201,7 +224,11 @@ def check_report(report: Report) -> LeftOut | None:
 
 
 def _body(text: str) -> str:
-    """The final report alone; without such a line, of what stands between rules, the last that has findings and is no wet read."""
+    """The final report alone.
+
+    Without a line that begins it: of what stands between rules, the last that has findings and is
+    no wet read.
+    """
     text = _PAGE_MARK.sub("", _PAGE_BREAK.sub("", text))
     final = _FINAL.search(text)
     if final:
@@ -212,32 +239,38 @@ def _body(text: str) -> str:
         block: names for block, names in blocks.items() if names[:1] != ["reading"]
     } or blocks
     for wanted in ("findings", "examined"):
-        if found := next((block for block, names in reports.items() if wanted in names), None):
-            return found
+        if report := next((block for block, names in reports.items() if wanted in names), None):
+            return report
     return next(iter(reports))
 
 
 def _headings(body: str) -> list[tuple[str, int, int]]:
-    """What headings begin (a section's name, `reading`, or `examined` where no section goes on), its start and end, in order."""
-    found = {}
+    """What headings begin, with start and end, in order.
+
+    That is a section's name, `reading`, or `examined` where no section goes on.
+    """
+    headings = {}
     for match in itertools.chain(
         _EXAMINATION.finditer(body), _LINE.finditer(body), _WITHIN.finditer(body)
     ):
         name = _section_of(match[1])
         if name == "examined" or (name and (match[1].isupper() or _begins(body, match.start(1)))):
-            found[match.start(1)] = (name, match.start(), match.end())
+            headings[match.start(1)] = (name, match.start(), match.end())
     for match in _READING.finditer(body):
         if match[1].isupper() or _begins(body, match.start(1)):
-            found[match.start(1)] = ("reading", match.start(), match.end())
+            headings[match.start(1)] = ("reading", match.start(), match.end())
     kept: list[tuple[str, int, int]] = []
-    for each in (found[place] for place in sorted(found)):
+    for each in (headings[place] for place in sorted(headings)):
         if each[0] != "examined" or not kept or kept[-1][0] in ("examined", "other"):
             kept.append(each)
     return kept
 
 
 def _begins(body: str, place: int) -> bool:
-    """Whether what stands at a place in small letters can be a heading: it goes on with no sentence and is no item of a list."""
+    """Whether what stands at a place in small letters can be a heading.
+
+    It goes on with no sentence and is no item of a list.
+    """
     line = body.rfind("\n", 0, place) + 1
     before = body[line:place].strip()
     if before:
@@ -258,7 +291,10 @@ def _section_of(heading: str) -> str:
 
 
 def _examination(heading: str) -> bool:
-    """Whether a heading names what was examined: in capitals with whatever else it says of it, otherwise with views alone."""
+    """Whether a heading names what was examined.
+
+    In capitals with whatever else it says of it, otherwise with views alone.
+    """
     heading = _MASKED.sub("", heading)
     words = _WORD.findall(heading.upper())
     of = [word in _MODALITY_OF or word in _ANATOMY_OF for word in words]
@@ -280,10 +316,11 @@ _CLOSING = "\"')]"
 
 
 def joined_lines(text: str) -> str:
-    """Joins wrapped lines to paragraphs and items of lists, one a line, paragraphs with an empty line before them.
+    """Joins wrapped lines to paragraphs and items of lists, one a line.
 
-    Behind an empty line, as a page's end leaves one, a line goes on with a heading that ends in a colon, and with small letters
-    where the line before has no end mark. `measures up to` is followed by no item, whatever number stands there.
+    Paragraphs have an empty line before them. Behind an empty line, as a page's end leaves one, a
+    line goes on with a heading that ends in a colon, and with small letters where the line before
+    has no end mark. `measures up to` is followed by no item, whatever number stands there.
     """
     joined: list[list[str]] = []  # what lines hold, of which some are empty
     above, gap = "", False  # the last line that is not empty, and whether an empty one is below

@@ -1,6 +1,9 @@
-"""The authors' prompts, for models and for judges: JSON files of their repository, lists of messages, read as data.
+"""The authors' prompts, for models and for judges.
 
-Examples are the system's, under names that most servers do not know: they are sent as turns. Those of radiology show MIMIC-III.
+JSON files of their repository, lists of messages, read as data.
+
+Examples are the system's, under names that most servers do not know: they are sent as turns. Those
+of radiology show MIMIC-III.
 """
 
 from __future__ import annotations
@@ -34,9 +37,11 @@ REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
 _AGAIN: Final = "Download it again."
 _TAGGER: Final = "data_processing/sectiontagger.py"
 _FOLDERS: Final = {"claims": "claim_evaluation/prompts", "citations": "citation_evaluation/prompts"}
-_NAMES: Final[Mapping[str, Mapping[str, Any]]] = packaged(__file__, "official_prompts.json")
-"""By form the stems of files for generation and the family of the others; by family what its texts are called in questions; by
-kind the file it is asked with."""
+_NAMES: Final = packaged(__file__, "official_prompts.json")
+"""By form the stems of files for generation and the family of the others; by family what its texts
+are called in questions; by
+kind the file it is asked with.
+"""
 _ROLES: Final = {"example_user": "user", "example_assistant": "assistant"}
 _SLOT: Final = re.compile("__TEXT__|__CLAIM__")
 _SPEAKER: Final = re.compile(r"\[([a-z,\s_]+)\]")
@@ -44,11 +49,15 @@ _SPEAKERS: Final = re.compile(r"\[[a-z,\s_]+\] ")
 
 
 def read_official(task: TaskSpec, upstream: Path | None) -> dict[str, tuple[Message, ...]]:
-    """Reads the messages of a task's generation that stand before its input, by section; for other forms under ""."""
+    """Reads the messages of a task's generation that stand before its input, by section.
+
+    For other forms under "".
+    """
     names = _NAMES["generation"].get(task.options["form"])
     if names is None:
         raise UsageError(
-            f"{task.name} has no official prompts: the authors released those of ACI-BENCH, MIMIC and MeQSum. Use --prompts own."
+            f"{task.name} has no official prompts: the authors released those of ACI-BENCH, "
+            "MIMIC and MeQSum. Use --prompts own."
         )
     shots = int(task.options["shots"])
     ending = "" if shots else "_dummy"
@@ -70,13 +79,16 @@ def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
             )
     if len(examples) % 2 or len(examples) < 2 * pairs:
         raise UsageError(
-            f"{path}: {pairs} examples of two messages each are needed, it has {len(examples)} example messages. {_AGAIN}"
+            f"{path}: {pairs} examples of two messages each are needed, it has {len(examples)} "
+            f"example messages. {_AGAIN}"
         )
     return _sent((instruction, *examples[: 2 * pairs]))
 
 
 def official_input(sentences: Sequence[str], form: str) -> str:
-    """Writes a numbered source as their files have it: dialogues as released, the others on one line, with a space at the end.
+    """Writes a numbered source as their files have it.
+
+    Dialogues as released, the others on one line, with a space at the end.
 
     Reports and questions are in small letters there; a file of one's own is as it is.
     """
@@ -92,14 +104,17 @@ def official_division(texts: Mapping[str, str]) -> Callable[[str], dict[str, str
 
 
 def _divided(note: str, headings: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
-    """Divides a note into all of `SECTIONS`: each begins at the first line that has a heading of it, the first line at the latest.
+    """Divides a note into all of `SECTIONS`.
 
-    A section ends where the next one begins, so that its headings further down, and what is below them, are another's text.
+    Each begins at the first line that has a heading of it, the first line at the latest.
+
+    A section ends where the next one begins, so that its headings further down, and what is below
+    them, are another's text.
     """
     starts: dict[str, int] = {}
     place = 0
     for line in note.split("\n"):
-        section = next((name for name, each in headings.items() if each.match(line)), None)
+        section = next((name for name, pattern in headings.items() if pattern.match(line)), None)
         if section is None and _IMPRESSION.match(line):
             section = "assessment_and_plan"
         if section is None and place == 0:
@@ -116,9 +131,10 @@ _IMPRESSION: Final = re.compile(r"\s*IMPRESSION")
 
 @lru_cache(maxsize=4)
 def _headings(code: str) -> dict[str, re.Pattern[str]]:
-    """Reads the headings of each section from the tables of their tagger, whose code is parsed and never run.
+    """Reads the headings of each section from the tables of their tagger.
 
-    They are written `history :`. White space in them may be any or none, and the colon may be left out on a line of its own.
+    Its code is parsed and never run. They are written `history :`. White space in them may be any
+    or none, and the colon may be left out on a line of its own.
     """
     lists: dict[str, list[str]] = {}
     sections: dict[str, list[str]] = {}
@@ -154,14 +170,18 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
     if family == "acibench" and (kind == "make" or (kind == "citation" and not mistral)):
         if section not in SECTIONS:
             raise UsageError(
-                f"the authors have prompts for the sections {', '.join(SECTIONS)} of a note; got {section!r}. Use --prompts own."
+                f"the authors have prompts for the sections {', '.join(SECTIONS)} of a note; got "
+                f"{section!r}. Use --prompts own."
             )
         family = f"{family}_{section}"
     return f"{_NAMES['file'][kind].format(family)}{mistral}.json"
 
 
 def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]:
-    """Reads the files a task is judged with, by name: `claims/...` is of their folder `claim_evaluation/prompts`, and so on."""
+    """Reads the files a task is judged with, by name.
+
+    `claims/...` is of their folder `claim_evaluation/prompts`, and so on.
+    """
     form = task.options["form"]
     kinds: tuple[Kind, ...] = (
         ("question", "same", "citation") if form == "question" else ("make", "claims", "citation")
@@ -175,30 +195,31 @@ def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]
     )
     texts = {}
     for name in names:
-        part, _, file = name.partition("/")
-        texts[name] = _read(upstream, f"{_FOLDERS[part]}/{file}")[1]
+        folder, _, file = name.partition("/")
+        texts[name] = _read(upstream, f"{_FOLDERS[folder]}/{file}")[1]
     if form == "note":
         texts[_TAGGER] = _read_tagger(upstream)
     return texts
 
 
 def _read_tagger(upstream: Path | None) -> str:
-    found = repository_file(upstream, _TAGGER, repository=REPOSITORY)
-    with readable(found, again=_AGAIN, error=MissingError):
-        code = read_text(found)
+    path = repository_file(upstream, _TAGGER, repository=REPOSITORY)
+    with readable(path, again=_AGAIN, error=MissingError):
+        code = read_text(path)
     try:
-        known = _headings(code)
+        headings = _headings(code)
     except (SyntaxError, ValueError, KeyError):
-        known = {}
-    if set(known) != set(SECTIONS):
-        raise UsageError(f"{found}: has no tables of headings of {', '.join(SECTIONS)}. {_AGAIN}")
+        headings = {}
+    if set(headings) != set(SECTIONS):
+        raise UsageError(f"{path}: has no tables of headings of {', '.join(SECTIONS)}. {_AGAIN}")
     return code
 
 
 def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
     """Asks for the claims of a text."""
     first, *examples, last = _messages(text)
-    # Their script replaces the words and leaves the underscores around them, so that models read `__1__` and `__30__`.
+    # Their script replaces the words and leaves the underscores around them, so that models read
+    # `__1__` and `__30__`.
     instruction = (
         first["content"].replace("MIN_CLAIM", str(MIN_CLAIMS)).replace("MAX_CLAIM", str(MAX_CLAIMS))
     )
@@ -215,7 +236,10 @@ def official_claim_messages(
 
 
 def official_pair_messages(text: str, *, first: str, second: str) -> tuple[Message, ...]:
-    """Asks about two questions of MeQSum: is `first` (their question A) a case of `second`, or are they the same."""
+    """Asks about two questions of MeQSum.
+
+    Is `first` (their question A) a case of `second`, or are they the same.
+    """
     if _is_mistral(text):
         return _filled(text, judged=first, claim=second)
     return _asked(text, {"question A": first, "question B": second})
@@ -224,7 +248,10 @@ def official_pair_messages(text: str, *, first: str, second: str) -> tuple[Messa
 def official_citation_messages(
     text: str, *, form: str, sentence: str, cited: Sequence[tuple[int, str]]
 ) -> tuple[Message, ...]:
-    """Asks about a sentence and what it cites; Mistral is shown places from 0 in place of the numbers."""
+    """Asks about a sentence and what it cites.
+
+    Mistral is shown places from 0 in place of the numbers.
+    """
     if _is_mistral(text):
         lines = "\n".join(f"[{place}] {content}" for place, (_, content) in enumerate(cited))
         return _filled(text, judged=lines, claim=sentence)
@@ -244,7 +271,7 @@ def _turn(content: str, *, spoken: bool) -> dict[str, str]:
     return {"speaker": speaker[1], "content": _SPEAKERS.sub("", content)}
 
 
-def _asked(text: str, question: Mapping[str, Any]) -> tuple[Message, ...]:
+def _asked(text: str, question: Mapping[str, object]) -> tuple[Message, ...]:
     first, *examples, last = _messages(text)
     shown = [{**example, "content": json.dumps(example["content"])} for example in examples]
     return _sent((first, *shown, {**last, "content": json.dumps(question)}))
@@ -283,51 +310,61 @@ def _is_mistral(text: str) -> bool:
 
 
 def _read(upstream: Path | None, path: str) -> tuple[Path, str]:
-    found = repository_file(upstream, path, repository=REPOSITORY)
+    source = repository_file(upstream, path, repository=REPOSITORY)
     try:
-        with readable(found, again=_AGAIN, error=MissingError):
-            text = read_text(found)
+        with readable(source, again=_AGAIN, error=MissingError):
+            text = read_text(source)
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{found}: is no JSON in UTF-8. {_AGAIN}") from error
-    if wrong := _wrong(content, found.name):
-        raise UsageError(f"{found}: {wrong}. {_AGAIN}")
-    return found, text
+        raise UsageError(f"{source}: is no JSON in UTF-8. {_AGAIN}") from error
+    if wrong := _wrong(content, source.name):
+        raise UsageError(f"{source}: {wrong}. {_AGAIN}")
+    return source, text
 
 
-def _wrong(content: Any, name: str) -> str | None:
+def _wrong(content: object, name: str) -> str | None:
+    """Says what is wrong with a prompt of the authors, a list of messages."""
     if not isinstance(content, list) or not content:
         return "a prompt of the authors is a list of messages; this is none"
     for place, message in enumerate(content, start=1):
-        if not isinstance(message, dict) or message.get("role") not in (
-            "system",
-            "user",
-            "assistant",
-        ):
-            return f"message {place} has no role system, user or assistant"
-        if not set(message) <= {"role", "name", "content"} or not isinstance(
-            message.get("content"), str | dict | list
-        ):
-            return f"message {place} must have role and content and may have a name, no more"
-        if message.get("name") is not None and (
-            message["name"] not in _ROLES or message["role"] != "system"
-        ):
-            return (
-                f"message {place} has a name, which only the system's {' and '.join(_ROLES)} have"
-            )
-    first, last = content[0]["content"], content[-1]["content"]
-    if content[-1]["role"] != "user":
+        if rule := _wrong_message(message):
+            return f"message {place} {rule}"
+    first, last = content[0], content[-1]
+    if last["role"] != "user":
         return "its last message is not the user's"
-    slots = {"__TEXT__": last, "__CLAIM__": last} if name.endswith("_Mistral.json") else {}
+    mistral = name.endswith("_Mistral.json")
+    slots: dict[str, object] = {}
     if "_subclaim_generation" in name:
-        slots = {"__MIN_CLAIM__": first, "__MAX_CLAIM__": first}
-    for slot, where in slots.items():
-        count = where.count(slot) if isinstance(where, str) else 0
+        slots = {"__MIN_CLAIM__": first["content"], "__MAX_CLAIM__": first["content"]}
+    elif mistral:
+        slots = {"__TEXT__": last["content"], "__CLAIM__": last["content"]}
+    for slot, text in slots.items():
+        count = text.count(slot) if isinstance(text, str) else 0
         if count != 1:
             return f"{slot} stands {count} times where it has to stand once"
-    if name.endswith("_Mistral.json"):
+    if mistral or (len(content) > 1 and _instructs(first) and last["content"] == ""):
         return None
-    instructs = len(content) > 1 and content[0]["role"] == "system" and "name" not in content[0]
-    if not instructs or not isinstance(first, str) or not first.strip() or last != "":
-        return "it needs an instruction of the system first and an empty message of the user last"
+    return "it needs an instruction of the system first and an empty message of the user last"
+
+
+def _instructs(message: Mapping[str, object]) -> bool:
+    text = message["content"]
+    return (
+        message["role"] == "system"
+        and "name" not in message
+        and isinstance(text, str)
+        and bool(text.strip())
+    )
+
+
+def _wrong_message(message: object) -> str | None:
+    roles = ("system", "user", "assistant")
+    if not isinstance(message, dict) or message.get("role") not in roles:
+        return "has no role system, user or assistant"
+    known, content = {"role", "name", "content"}, message.get("content")
+    if not set(message) <= known or not isinstance(content, str | dict | list):
+        return "must have role and content and may have a name, no more"
+    name = message.get("name")
+    if name is not None and (name not in _ROLES or message["role"] != "system"):
+        return f"has a name, which only the system's {' and '.join(_ROLES)} have"
     return None

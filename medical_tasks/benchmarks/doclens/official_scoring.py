@@ -1,6 +1,10 @@
-"""The `_official` figures: what the authors' scripts ask of an output, read of replies and count, bug for bug.
+"""The `_official` figures of DocLens, bug for bug.
 
-They are asked for with the authors' prompts alone. What is not as theirs has a reason: docs/doclens_scoring.md.
+What the authors' scripts ask of an output, read of replies and count
+(https://github.com/yiqingxyq/DocLens). They are asked for with the authors' prompts alone. What
+is not as theirs has a reason: docs/doclens_scoring.md.
+
+    medical-tasks score aci_bench --prompts official --upstream DocLens --task-args official=yes
 """
 
 from __future__ import annotations
@@ -40,27 +44,32 @@ _MAX_DIGITS = 640  # the fewest digits Python can be set to refuse; no source ha
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialSentence:
-    """A sentence as their score files have it."""
+    """A sentence as their score files have it.
 
-    target: str  # without its citations, white space run together; "" for the one segment that counts as uncited
-    citations: tuple[
-        int, ...
-    ] = ()  # the denominator of citation precision, cut to ten if it is asked about
-    asked: bool = False  # whether a judge decides; otherwise nothing supports it
+    Attributes:
+        target: without its citations, white space run together; "" for the one segment that
+            counts as uncited.
+        citations: the denominator of citation precision, cut to ten if it is asked about.
+        asked: whether a judge decides; otherwise nothing supports it.
+    """
+
+    target: str
+    citations: tuple[int, ...] = ()
+    asked: bool = False
 
 
 def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED) -> list[str]:
     """Splits an output as they do, white space as it stands.
 
-    `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, which has trained Punkt, `meqsum` the whole output.
-    `citation` (radiology reports, other texts) cuts behind each run of `[`, `]`, `+` and digits, so
-    that every number of the prose ends a segment; the rest is dropped.
+    `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, which has trained Punkt, `meqsum` the whole
+    output. `citation` (radiology reports, other texts) cuts behind each run of `[`, `]`, `+` and
+    digits, so that every number of the prose ends a segment; the rest is dropped.
     """
     if method == "meqsum":
         return [text]
     if method == "sent":
         return [text[start:end] for start, end in punkt_spans(text, punkt)]
-    ends = [found.end() for found in _RUN.finditer(text)]
+    ends = [match.end() for match in _RUN.finditer(text)]
     return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
@@ -71,36 +80,41 @@ def official_ids(text: str) -> list[int]:
 
 def remove_citations_official(text: str) -> str:
     """Takes `[1` with the space before it away, then each ` |` and each `]` of the text."""
-    # One pass takes what their two take: a number behind a bracket is never followed by what makes another.
+    # One pass takes what their two take: a number behind a bracket is never followed by what makes
+    # another.
     return _REMOVED.sub("", text).replace(" |", "").replace("]", "")
 
 
 def official_sentences(
     text: str, *, method: SplitMethod, sources: int, punkt: Punkt = UNTRAINED
 ) -> list[OfficialSentence]:
-    """Reads an output to so many `sources` as they do; one that `citation` cuts into one segment is one that nothing supports."""
+    """Reads an output to so many `sources` as they do.
+
+    One that `citation` cuts into one segment is one that nothing supports.
+    """
     if not text:
         return []
     segments = official_segments(text, method=method, punkt=punkt)
     if method == "citation" and len(segments) == 1:
         return [OfficialSentence(target="")]
-    found: list[OfficialSentence] = []
+    sentences: list[OfficialSentence] = []
     later: list[int] = []  # what the next sentence that has any cites, with repeats
     for segment in reversed(segments):
         output = " ".join(segment.split())
         own = official_ids(output)
-        # The order of a Python set of small numbers is mostly ascending, but not always ({8, 1}): which ten are the first is its.
+        # The order of a Python set of small numbers is mostly ascending, but not always ({8, 1}):
+        # which ten are the first is its.
         citations = list(set(own)) if own else later
         asked = bool(citations) and max(citations) < sources
         if asked:
             citations = citations[:MAX_CITATIONS]
-        found.append(
+        sentences.append(
             OfficialSentence(
                 target=remove_citations_official(output), citations=tuple(citations), asked=asked
             )
         )
         later = own or later
-    return found[::-1]
+    return sentences[::-1]
 
 
 _PREDICTION: Final = "entailment_prediction"
@@ -114,7 +128,10 @@ OfficialCited = tuple[bool, tuple[bool, ...]]
 
 
 def official_claims(reply: str) -> list[str]:
-    """Reads claims that GPT made: line feeds are deleted, then the text is cut at `Claim 1: ` and so on, wherever that stands."""
+    """Reads claims that GPT made.
+
+    Line feeds are deleted, then the text is cut at `Claim 1: ` and so on, wherever that stands.
+    """
     return _MARK.split(reply.replace("\n", ""))[1:]
 
 
@@ -127,11 +144,14 @@ def gpt_claims(reply: str) -> tuple[bool, ...] | Unreadable:
         isinstance(one, dict) and _PREDICTION in one for one in records
     ):
         return _NO_DECISION
-    return tuple(bool(one[_PREDICTION] == 1) for one in records)
+    return tuple(bool(record[_PREDICTION] == 1) for record in records)
 
 
 def gpt_question(reply: str) -> tuple[bool, ...]:
-    """Reads GPT's judgement on a pair of MeQSum's questions; without one the pair is not in their file, which is no error."""
+    """Reads GPT's judgement on a pair of MeQSum's questions.
+
+    Without one the pair is not in their file, which is no error.
+    """
     record = _json(reply)
     return (
         (record["prediction"] == 1,) if isinstance(record, dict) and "prediction" in record else ()
@@ -161,7 +181,10 @@ def mistral_claim(reply: str) -> bool | Unreadable:
 
 
 def mistral_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadable:
-    """Reads Mistral's judgement on a sentence and its citations; of one citation that is the provenance, whatever is said."""
+    """Reads Mistral's judgement on a sentence and its citations.
+
+    Of one citation that is the provenance, whatever is said.
+    """
     entailed = mistral_claim(reply)
     if entailed is False:
         return False, (False,) * len(citations)
@@ -171,7 +194,7 @@ def mistral_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unrea
     return True, tuple(number in provenance for number in citations)
 
 
-def _json(reply: str) -> Any:
+def _json(reply: str) -> object:
     """Whatever the JSON holds; an empty list when it is none, as in a fence."""
     try:
         return json.loads(reply)
@@ -221,9 +244,15 @@ def judge_official(
     given: Mapping[Side, Mapping[str, Sequence[str]]] | None = None,
     punkt: Punkt = UNTRAINED,
 ) -> list[OfficialVerdict]:
-    """Asks about outputs as they were given, with the authors' prompts, and counts the replies as their scripts do.
+    """Asks about outputs as they were given, and counts as their scripts do.
 
-    `given`: claims that are there already, by unit's id; `punkt`: what splits notes into sentences.
+    Args:
+        units: what is judged.
+        judging: by whom, with the authors' prompts.
+        style: of `official_prompts.OFFICIAL_STYLES`.
+        citations: whether sentences are looked at, and what they cite.
+        given: claims that are there already, by unit's id.
+        punkt: what splits notes into sentences.
     """
     lines = []
     for unit in units:
@@ -238,7 +267,7 @@ def official_tallies(section: Section) -> dict[str, Tally]:
 
 
 _Claims = tuple[bool | None, ...] | None
-_Read = Callable[[str], Any]
+_Read = Callable[[str], object]
 _SIDES: Final[tuple[Side, ...]] = ("reference", "output")
 
 
@@ -264,7 +293,10 @@ class _Replies:
         self._reasons: dict[str, None] = {}
 
     def line(self, punkt: Punkt | None) -> Line[OfficialVerdict]:
-        """Asks for the claims that are not there, then about all claims and, where Punkt is given, sentences."""
+        """Asks for the claims that are not there, then about all of them and the sentences.
+
+        About sentences it asks where Punkt is given.
+        """
         reference, output = yield from side_by_side([self._made(side) for side in _SIDES])
         claims = [
             self._counted("recall", "output", reference),
@@ -276,8 +308,10 @@ class _Replies:
         lines: list[Line[Any]] = [
             self._sentence(number, sentence) for number, sentence in enumerate(self._split(punkt))
         ]
-        (recall, precision), *found = yield from side_by_side([about, *lines])
-        section = Section(reference_claims=recall, output_claims=precision, sentences=tuple(found))
+        (recall, precision), *sentences = yield from side_by_side([about, *lines])
+        section = Section(
+            reference_claims=recall, output_claims=precision, sentences=tuple(sentences)
+        )
         return OfficialVerdict(tallies=official_tallies(section), reasons=tuple(self._reasons))
 
     def _split(self, punkt: Punkt | None) -> list[OfficialSentence]:
@@ -296,7 +330,7 @@ class _Replies:
             replace(question, read=read, once=True, pair=None) for question in questions
         ]
         self._reasons |= dict.fromkeys(one.reason for one in outcomes if isinstance(one, Unscored))
-        return [take(one) if isinstance(one, Verdict) else None for one in outcomes]
+        return [take(outcome) if isinstance(outcome, Verdict) else None for outcome in outcomes]
 
     def _made(self, side: Side) -> Line[list[str] | None]:
         """The claims of a side; None where none could be made, which their next script fails on."""
@@ -313,7 +347,8 @@ class _Replies:
 
     def _questions(self) -> Line[list[_Claims]]:
         output, reference = self._texts["output"], self._texts["reference"]
-        # Question A loses its citations, question B does not; a blank one is asked about like any other.
+        # Question A loses its citations, question B does not; a blank one is asked about like any
+        # other.
         pairs: tuple[tuple[str, Any, str, str], ...] = (
             ("recall", "question", output, reference),
             ("precision", "question", reference, output),
@@ -341,7 +376,8 @@ class _Replies:
             ]
             said = yield from self._ask(single, mistral_claim, verdict_bool)
             return tuple(said)
-        # No more room than theirs have: what did not fit into their reply is no JSON, and not counted.
+        # No more room than theirs have: what did not fit into their reply is no JSON, and not
+        # counted.
         question = replace(
             self._maker.claims(start, claims=claims, **about),
             max_tokens=OFFICIAL_TOKENS["json_cot"],
@@ -362,26 +398,32 @@ class _Replies:
             section=unit.section,
         )
         read = partial(mistral_cited if self._mistral else gpt_cited, citations=citations)
-        (found,) = yield from self._ask([question], read, _cited)
-        entailed, supports = found or (None, (None,) * len(citations))
+        (verdict,) = yield from self._ask([question], read, _cited)
+        entailed, supports = verdict or (None, (None,) * len(citations))
         return SentenceVerdict(entailed=entailed, supports=supports)
 
 
 def official_reference(reference: str, form: str) -> str:
-    """A reference as their data files have it: those of radiology reports are on one line, in small letters."""
+    """A reference as their data files have it.
+
+    Those of radiology reports are on one line, in small letters.
+    """
     return " ".join(reference.split()).lower() if form == "impression" else reference
 
 
 def official_sources(text: str) -> dict[int, str]:
-    """Takes a numbered input apart at each number in brackets: of a number that stands twice, the last counts."""
+    """Takes a numbered input apart at each number in brackets.
+
+    Of a number that stands twice, the last counts.
+    """
     _, *parts = re.split(r"\[(\d+)\]", text)
     numbers = (int(digits[:_MAX_DIGITS]) for digits in parts[::2])
     return dict(zip(numbers, (" ".join(said.split()) for said in parts[1::2]), strict=True))
 
 
 def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
-    said = mistral_claim(reply)
-    return said if isinstance(said, Unreadable) else (said,)
+    verdict = mistral_claim(reply)
+    return verdict if isinstance(verdict, Unreadable) else (verdict,)
 
 
 def _either(
@@ -393,8 +435,8 @@ def _either(
 
 
 def _bools(outcome: Verdict) -> tuple[bool, ...]:
-    value: Any = outcome.value
-    if not isinstance(value, tuple) or not all(isinstance(one, bool) for one in value):
+    value = outcome.value
+    if not isinstance(value, tuple) or not all(isinstance(entry, bool) for entry in value):
         raise wrong_verdict(outcome, "is no list of true and false")
     return value
 
@@ -406,8 +448,8 @@ def _listed(outcome: Verdict) -> list[str]:
     return value
 
 
-def _cited(outcome: Verdict) -> Any:
-    value: Any = outcome.value
+def _cited(outcome: Verdict) -> OfficialCited:
+    value = outcome.value
     if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], tuple)):
         raise wrong_verdict(outcome, "is not true or false with a list of true and false")
     return value

@@ -1,6 +1,7 @@
-"""Texts in pieces: the turns of a dialogue, the sections of a note, the sentences of a question, and cited sentences.
+"""Texts in pieces: turns, sections of a note, sentences, and what they cite.
 
-A note is divided at ACI-BENCH's headings (Yim et al. 2023), a question by untrained Punkt; citations: docs/doclens_scoring.md.
+A note is divided at ACI-BENCH's headings (Yim et al. 2023), a question by untrained Punkt;
+citations: docs/doclens_scoring.md.
 """
 
 from __future__ import annotations
@@ -11,26 +12,33 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple
 
-from medical_tasks.benchmarks.doclens.spec import SECTIONS as SECTIONS
+from medical_tasks.benchmarks.doclens.declarations import SECTIONS as SECTIONS
 from medical_tasks.scoring.normal_form import alike
 from medical_tasks.scoring.sentences import Punkt, punkt_spans
 
 _SPEAKER = re.compile(r"\s*\[\s*([A-Za-z]\w*)\s*\]")
 _HEARD = frozenset(
-    "background cough coughing coughs crosstalk foreign garbled inaudible indiscernible laugh laughing laughs laughter music noise "
+    "background cough coughing coughs crosstalk foreign garbled inaudible indiscernible laugh "
+    "laughing laughs laughter music noise "
     "overlapping pause silence sigh sighs sound static unclear unintelligible".split()
 )
 """What transcribers write in brackets and is nobody who speaks."""
 
 
 def begins_turn(line: str) -> bool:
-    """Says whether a line begins with a speaker: `[doctor]`, `[patient_guest]`, in any case, with spaces around the name or not."""
+    """Says whether a line begins with a speaker.
+
+    `[doctor]`, `[patient_guest]`, in any case, with spaces around the name or not.
+    """
     speaker = _SPEAKER.match(line)
     return speaker is not None and speaker[1].lower() not in _HEARD
 
 
 def split_turns(dialogue: str) -> list[str]:
-    """Splits a dialogue where somebody begins to speak, as DocLens numbers its files; joined by line feeds the turns are it."""
+    """Splits a dialogue where somebody begins to speak, as DocLens numbers its files.
+
+    Joined by line feeds the turns are it.
+    """
     turns: list[str] = []
     for line in dialogue.split("\n") if dialogue else []:
         if turns and not begins_turn(line):
@@ -41,22 +49,28 @@ def split_turns(dialogue: str) -> list[str]:
 
 
 def numbered_dialogue(turns: Sequence[str]) -> str:
-    """Puts each turn's number before it, as in DocLens's files: `[0][doctor] ...`, one turn behind the other."""
+    """Puts each turn's number before it, as in DocLens's files.
+
+    `[0][doctor] ...`, one turn behind the other.
+    """
     return "\n".join(f"[{number}]{turn}" for number, turn in enumerate(turns))
 
 
 EMPTY: Final = "#####EMPTY#####"
-"""What ACI-BENCH's files hold for a section that a note does not have, behind the section's name."""
+"""What ACI-BENCH's files hold for a section that a note does not have, behind the section's name.
+"""
 
 _HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "subjective": (
         "subjective", "chief complaint", "cc", "reason for visit", "history of present illness", "hpi", "interval history",
-        "history", "past history", "medical history", "past medical history", "pmh", "surgical history",
+        "history", "past history", "medical history", "past medical history", "pmh", "surgical "
+                                                                                     "history",
         "past surgical history", "psh", "birth history", "family history", "social history", "allergies", "medications",
         "current medications", "home medications", "review of systems", "ros", "immunizations",
     ),
     "objective_exam": (
-        "objective", "objective exam", "exam", "examination", "physical exam", "physical examination", "pe",
+        "objective", "objective exam", "exam", "examination", "physical exam", "physical "
+                                                                               "examination", "pe",
         "objective physical exam",
     ),
     "objective_results": (
@@ -77,7 +91,10 @@ _NO_WORD: Final = re.compile(r"[^a-z]+")
 
 
 def heading_section(line: str) -> str | None:
-    """Says which section a line begins: a heading alone on it, in capitals, with a colon behind, or marked up (`**Plan:**`)."""
+    """Says which section a line begins.
+
+    A heading alone on it, in capitals, with a colon behind, or marked up (`**Plan:**`).
+    """
     if len(line) > _LONGEST or not line.strip():
         return None
     stripped = line.strip()
@@ -89,7 +106,10 @@ def heading_section(line: str) -> str | None:
 
 
 def divide_note(note: str) -> dict[str, str]:
-    """Divides a note into all of `SECTIONS`, each of its lines in one, headings included; before the first it is subjective."""
+    """Divides a note into all of `SECTIONS`, each of its lines in one, headings included.
+
+    Before the first it is subjective.
+    """
     parts: dict[str, list[str]] = {section: [] for section in SECTIONS}
     current = SECTIONS[0]
     for line in note.splitlines(keepends=True):
@@ -104,9 +124,10 @@ _PUNKT: Final = Punkt(
 
 
 def split_question(question: str) -> list[str]:
-    """Splits a question into its sentences, as they are written, without the white space around them."""
-    # In small letters, character by character: a few letters would become two, and places would shift.
-    small = "".join(lower if len(lower := each.lower()) == 1 else each for each in question)
+    """Splits a question into its sentences, without the white space around them."""
+    # In small letters, character by character: a few letters would become two, and places would
+    # shift.
+    small = "".join(lower if len(lower := letter.lower()) == 1 else letter for letter in question)
     return [
         text for start, end in punkt_spans(small, _PUNKT) if (text := question[start:end].strip())
     ]
@@ -119,15 +140,24 @@ def numbered_question(sentences: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """One sentence."""
+    """One sentence.
+
+    Attributes:
+        text: what is judged: without markers, white space run together; "" where there are
+            markers and nothing else.
+        citations: each number once, in order of first mention.
+    """
 
     raw: str
-    text: str  # what is judged: without markers, white space run together; "" where there are markers and nothing else
-    citations: tuple[int, ...]  # each number once, in order of first mention
+    text: str
+    citations: tuple[int, ...]
 
 
 def read_sentences(text: str) -> tuple[Sentence, ...]:
-    """Reads a generated text, whose sentences' `raw`, one behind the other, it is; a blank one has none."""
+    """Reads a generated text, whose sentences' `raw`, one behind the other, it is.
+
+    A blank one has none.
+    """
     return tuple(
         Sentence(raw=raw, text=" ".join(remove_citations(raw).split()), citations=cited_ids(raw))
         for raw in sentence_pieces(text)
@@ -163,11 +193,11 @@ def find_markers(text: str) -> list[Marker]:
     A range that runs backwards or over more than `MAX_RANGE` sentences makes it all prose.
     """
     markers = []
-    for found in _MARKER.finditer(alike(text)):
-        parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", found[1])]
+    for match in _MARKER.finditer(alike(text)):
+        parts = [tuple(map(int, _NUMBER.findall(part))) for part in re.split("[,;]", match[1])]
         if all(0 <= part[-1] - part[0] < MAX_RANGE for part in parts):
             ids = tuple(chain.from_iterable(range(part[0], part[-1] + 1) for part in parts))
-            markers.append(Marker(found.start(), found.end(), ids))
+            markers.append(Marker(match.start(), match.end(), ids))
     return markers
 
 
@@ -177,7 +207,10 @@ def cited_ids(text: str) -> tuple[int, ...]:
 
 
 def remove_citations(text: str) -> str:
-    """Takes the markers out, each with the spaces before it, or behind it where it begins a line."""
+    """Takes the markers out, each with the spaces before it.
+
+    Where one begins a line, the spaces behind it go.
+    """
     kept: list[str] = []
     start, last = 0, ""
     for marker in find_markers(text):
@@ -205,7 +238,8 @@ _SPACE = re.compile(r"\s*")
 _WORD_BEFORE = re.compile(r"[\w.&'’-]*\Z")
 _LONGEST_WORD: Final = 24
 
-# Points behind these are part of the word; behind the second they also may end a sentence, if a capital follows.
+# Points behind these are part of the word; behind the second they also may end a sentence, if a
+# capital follows.
 _NEVER_LAST = frozenset("dr drs mr mrs ms prof st vs eg ie cf ca approx fig".split())
 _SHORTENED = frozenset(
     "no nos pt pts resp incl excl etc min max wk wks yr yrs mo hr hrs tab tabs cap caps dept inc".split()
@@ -213,7 +247,10 @@ _SHORTENED = frozenset(
 
 
 def sentence_pieces(text: str) -> list[str]:
-    """Cuts a text into sentences, which joined are the text; each has a letter, or else a number or sign that cites."""
+    """Cuts a text into sentences, which joined are the text.
+
+    Each has a letter, or else a number or sign that cites.
+    """
     if not text.strip():
         return []
     return _merged(piece for block in _blocks(text) for piece in _pieces(block))
@@ -223,8 +260,8 @@ def _blocks(text: str) -> list[str]:
     has_small = any(map(str.islower, text))
     blocks: list[list[str]] = []
     above, gap = "", False  # the last line that is not blank, and whether blank ones follow it
-    for found in _LINE.finditer(text):
-        line = found[0]
+    for match in _LINE.finditer(text):
+        line = match[0]
         if blocks and (
             not line.strip() or not above or _goes_on(above, line, gap=gap, has_small=has_small)
         ):
@@ -245,7 +282,10 @@ def _goes_on(above: str, line: str, *, gap: bool, has_small: bool) -> bool:
 
 
 def _is_heading(line: str, *, has_small: bool) -> bool:
-    """Whether a line is what stands above a text; capitals say so only where the text has small letters too."""
+    """Whether a line is what stands above a text.
+
+    Capitals say so only where the text has small letters too.
+    """
     bare = line.strip()
     if len(bare) > _LONG_HEADING or _ENDED.search(bare) or find_markers(bare):
         return False
@@ -296,8 +336,8 @@ def _ends(block: str, stop: re.Match[str], *, start: int, end: int, behind_marke
     if place == len(block) or stop[0][0] in "。！？" or end > stop.end() or behind_marker:
         return True
     following = block[place]
-    found = _WORD_BEFORE.search(block, max(start, stop.start() - _LONGEST_WORD), stop.start())
-    word = found[0] if found else ""
+    match = _WORD_BEFORE.search(block, max(start, stop.start() - _LONGEST_WORD), stop.start())
+    word = match[0] if match else ""
     if place == end:  # "pain.He": small letters, a capital, and no space between
         return (
             following.isupper()

@@ -1,6 +1,9 @@
-"""Prompts of the generation tasks: a source in numbered turns or sentences, which the answer is asked to cite.
+"""Prompts of the generation tasks.
 
-Ours are of the protocol's facts (paper, sections 4 and A.4); the citations of examples follow a rule (docs/doclens.md).
+A source in numbered turns or sentences, which the answer is asked to cite.
+
+Ours are of the protocol's facts (paper, sections 4 and A.4); the citations of examples follow a
+rule (docs/doclens.md).
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.doclens.data import load_items
 from medical_tasks.benchmarks.doclens.official_prompts import (
@@ -26,6 +29,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
     remove_citations,
     sentence_pieces,
 )
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import check_prompt_set, check_settings
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
@@ -41,9 +45,12 @@ def load_prompts(
     upstream: Path | None = None,
     *,
     arguments: Mapping[str, str] | None = None,
-    exemplars: Sequence[Mapping[str, Any]] = (),
+    exemplars: Sequence[Row] = (),
 ) -> PromptSet:
-    """Makes the prompts of a task; `settings` say whether citations are asked for and which examples are shown."""
+    """Makes the prompts of a task.
+
+    `settings` say whether citations are asked for and which examples are shown.
+    """
     check_prompt_set(task, name)
     citations = _asks_citations(task, arguments or {})
     if name == "official":
@@ -56,13 +63,13 @@ def load_prompts(
         parts = [*openings[_section(item)], _labelled(texts, numbered_source(item))]
         return ({"role": "user", "content": "\n\n".join(parts)},)
 
-    settings: dict[str, Any] = {_CITATIONS: "yes" if citations else "no"}
+    settings: dict[str, object] = {_CITATIONS: "yes" if citations else "no"}
     if drawn:
         settings |= {"seed": SEED, "examples": drawn}
-    said = [part for section in openings for part in (section, *openings[section])]
+    shown = [part for section in openings for part in (section, *openings[section])]
     return PromptSet(
         name=name,
-        sha256=texts_sha256(form, *said, LABELLED, texts["source"], texts["answer"]),
+        sha256=texts_sha256(form, *shown, LABELLED, texts["source"], texts["answer"]),
         render=render,
         settings=settings,
     )
@@ -77,7 +84,10 @@ def _asks_citations(task: TaskSpec, arguments: Mapping[str, str]) -> bool:
 
 
 def numbered_source(item: Item) -> str:
-    """Writes what an item cites, a turn or sentence a line: `[0][doctor] ...` in dialogues, `[0] ...` elsewhere."""
+    """Writes what an item cites, a turn or sentence a line.
+
+    `[0][doctor] ...` in dialogues, `[0] ...` elsewhere.
+    """
     source: list[str] = item.fields["sentences"]
     if item.fields["form"] in DIALOGUES:
         return numbered_dialogue(source)
@@ -85,7 +95,10 @@ def numbered_source(item: Item) -> str:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer: the reference, with citations by the rule of `cite`; "" where it is blank."""
+    """Writes an item's gold as an answer.
+
+    The reference, with citations by the rule of `cite`; "" where it is blank.
+    """
     return _answer(item, citations=True)
 
 
@@ -105,7 +118,7 @@ def _section(item: Item) -> str:
 
 
 def _openings(
-    task: TaskSpec, rows: Sequence[Mapping[str, Any]], *, citations: bool
+    task: TaskSpec, rows: Sequence[Row], *, citations: bool
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Everything that stands before an item's source, by section, and the ids of the examples."""
     form = task.options["form"]
@@ -139,29 +152,30 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
     before = read_official(task, upstream)
     if not citations:
         raise UsageError(
-            f"{task.name}: the authors' prompts ask for citations. Leave {_CITATIONS}=no out, or use --prompts own."
+            f"{task.name}: the authors' prompts ask for citations. Leave {_CITATIONS}=no out, or "
+            "use --prompts own."
         )
 
     form = task.options["form"]
 
     def render(item: Item) -> tuple[Message, ...]:
-        given = official_input(item.fields["sentences"], form)
-        return (*before[_section(item)], {"role": "user", "content": given})
+        source = official_input(item.fields["sentences"], form)
+        return (*before[_section(item)], {"role": "user", "content": source})
 
-    said = [
+    shown = [
         part
         for section in before
-        for one in before[section]
-        for part in (section, one["role"], one["content"])
+        for message in before[section]
+        for part in (section, message["role"], message["content"])
     ]
     if form not in DIALOGUES:
-        said.append("small letters")
+        shown.append("small letters")
     return PromptSet(
-        name="official", sha256=texts_sha256(*said), render=render, settings={_CITATIONS: "yes"}
+        name="official", sha256=texts_sha256(*shown), render=render, settings={_CITATIONS: "yes"}
     )
 
 
-_PARTS: Final[Mapping[str, Any]] = packaged(__file__, "prompts.json")
+_PARTS: Final = packaged(__file__, "prompts.json")
 TEXTS: Final[Mapping[str, Mapping[str, str]]] = _PARTS["forms"]
 """What is said in each form; `given`: what stands below, and how it is numbered."""
 SECTION_TASKS: Final[Mapping[str, str]] = _PARTS["sections"]
@@ -182,10 +196,11 @@ KINDS: Final = 6
 """Kinds of radiology reports that have a train split in MIMIC-III, by the paper."""
 
 
-def draw_exemplars(
-    task: TaskSpec, rows: Sequence[Mapping[str, Any]]
-) -> dict[str, tuple[Item, ...]]:
-    """Draws the worked examples of a task: section to its examples, of the same visits for all; for other forms under ""."""
+def draw_exemplars(task: TaskSpec, rows: Sequence[Row]) -> dict[str, tuple[Item, ...]]:
+    """Draws the worked examples of a task.
+
+    Section to its examples, of the same visits for all; for other forms under "".
+    """
     form, shots = task.options["form"], int(task.options["shots"])
     items = [
         item
@@ -200,7 +215,10 @@ def draw_exemplars(
 
 
 def _of_sections(task: TaskSpec, items: Sequence[Item], shots: int) -> dict[str, tuple[Item, ...]]:
-    """Only visits whose note has all four: an example shows how a section is written, not that there is none."""
+    """Only visits whose note has all four.
+
+    An example shows how a section is written, not that there is none.
+    """
     of_visit: dict[str, dict[str, Item]] = defaultdict(dict)
     for item in items:
         of_visit[item.cluster][str(item.groups["section"])] = item
@@ -213,41 +231,48 @@ def _of_sections(task: TaskSpec, items: Sequence[Item], shots: int) -> dict[str,
 
 
 def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, ...]:
-    each = shots // KINDS
-    of: dict[tuple[Any, Any], list[Item]] = defaultdict(list)
+    per_kind = shots // KINDS
+    of: dict[tuple[object, object], list[Item]] = defaultdict(list)
     for item in items:
         of[item.groups["modality"], item.groups["anatomy"]].append(item)
     kinds = sorted(of, key=lambda kind: (-len(of[kind]), kind))[:KINDS]
     if len(kinds) < KINDS:
         raise MissingError(
-            f"{task.name}: worked examples are of {KINDS} kinds of reports (modality and anatomy), split {task.exemplars} of "
+            f"{task.name}: worked examples are of {KINDS} kinds of reports (modality and "
+            f"anatomy), split {task.exemplars} of "
             f"{task.dataset} has {len(kinds)}. {_next_step(task)}"
         )
     drawn = [
-        _first(task, of[kind], each, needs=f"of kind {' '.join(map(str, kind))}") for kind in kinds
+        _first(task, of[kind], per_kind, needs=f"of kind {' '.join(map(str, kind))}")
+        for kind in kinds
     ]
     # One of each kind, then the second of each.
-    return tuple(of_kind[place] for place in range(each) for of_kind in drawn)
+    return tuple(of_kind[place] for place in range(per_kind) for of_kind in drawn)
 
 
 def _first(task: TaskSpec, items: Sequence[Item], count: int, *, needs: str) -> list[Item]:
     if len(items) < count:
         raise MissingError(
-            f"{task.name}: {count} worked examples {needs} are needed, split {task.exemplars} of {task.dataset} has "
+            f"{task.name}: {count} worked examples {needs} are needed, split {task.exemplars} of "
+            f"{task.dataset} has "
             f"{len(items)}. {_next_step(task)}"
         )
     return sorted(items, key=_rank)[:count]
 
 
 def _rank(item: Item) -> tuple[bytes, str]:
-    """The visit's place, for a section: its cluster is its own id in the other forms, but for reports that share a patient."""
+    """The visit's place, for a section.
+
+    Its cluster is its own id in the other forms, but for reports that share a patient.
+    """
     name = item.cluster if item.fields["form"] == "section" else item.id
     return hashlib.sha256(f"{SEED}:{name}".encode()).digest(), name
 
 
 def _next_step(task: TaskSpec) -> str:
     return (
-        f"Build {task.dataset} again with a larger {task.exemplars} split (medical-tasks build {task.dataset}), or use "
+        f"Build {task.dataset} again with a larger {task.exemplars} split (medical-tasks build "
+        f"{task.dataset}), or use "
         f"{task.options['family']}, which shows no examples."
     )
 
@@ -274,7 +299,10 @@ class Source:
         )
 
     def cited_by(self, sentence: str) -> tuple[int, ...]:
-        """Says what a sentence cites. Returns one to `MAX_CITED` numbers, ascending; none where there is nothing to cite."""
+        """Says what a sentence cites.
+
+        Returns one to `MAX_CITED` numbers, ascending; none where there is nothing to cite.
+        """
         if self._longest is None:
             return ()
         left = _words(sentence)
@@ -289,7 +317,10 @@ class Source:
         return tuple(sorted(cited))
 
     def _best(self, words: frozenset[str]) -> tuple[int, int]:
-        """The text that shares most of the words, of several the shortest, then the first; and how many it shares."""
+        """The text that shares most of the words, of several the shortest, then the first.
+
+        And how many it shares.
+        """
         shared = [len(words & text) for text in self._words]
         place = max(
             range(len(shared)), key=lambda each: (shared[each], -len(self._words[each]), -each)
@@ -298,13 +329,16 @@ class Source:
 
 
 def cite(text: str, source: Source) -> str:
-    """Writes `[3][4]` before the full stop of sentences that cite nothing yet; `remove_citations` gives the text back."""
+    """Writes `[3][4]` before the full stop of sentences that cite nothing yet.
+
+    `remove_citations` gives the text back.
+    """
     pieces = sentence_pieces(text) or [text]
     return "".join(_cited(part, source) for piece in pieces for part in _parts(piece))
 
 
 def _parts(piece: str) -> Iterator[str]:
-    """Cuts a sentence before each heading of a section that is in it, so that none is of two sections."""
+    """Cuts a sentence before each heading of a section, so that none is of two sections."""
     lines: list[str] = []
     for line in piece.splitlines(keepends=True):
         if lines and heading_section(line):

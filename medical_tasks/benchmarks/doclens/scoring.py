@@ -1,6 +1,12 @@
-"""Scores generated texts by a judge's verdicts on their claims and citations (Xie et al. 2024, section 3).
+"""Scores generated texts by a judge's verdicts on their claims and citations.
 
-Claims of a file are joined by the text: the authors' rows have sections of another visit (docs/doclens.md, "A trap").
+Xie et al. 2024, https://arxiv.org/abs/2311.09581, section 3; reference implementation:
+https://github.com/yiqingxyq/DocLens.
+
+    medical-tasks score aci_bench --responses notes.jsonl --judge JUDGE
+
+Claims of a file are joined by the text: the authors' rows have sections of another visit
+(docs/doclens.md, "A trap").
 """
 
 from __future__ import annotations
@@ -10,7 +16,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,10 +51,11 @@ from medical_tasks.scoring.content_overlap import Medcon, medcon
 from medical_tasks.scoring.reasoning import spoken
 from medical_tasks.scoring.rouge import rouge, rouge_tokens
 from medical_tasks.scoring.sentences import UNTRAINED, Punkt, read_punkt
-from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec
+from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 NOTE_WORDS = frozenset(
-    "recall precision sentences citations to up no list of claims the reference output without judge reply".split()
+    "recall precision sentences citations to up no list of claims the reference output without "
+    "judge reply".split()
 ) | {*SECTIONS, FULL}
 """What `parsed` and `why` are made of, beside numbers and what went wrong with a judge."""
 
@@ -63,7 +70,10 @@ def score_items(
     judging: Judging,
     arguments: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the texts generated for a task's items; an item's value is its own share of a metric, its weight the denominator."""
+    """Scores the texts generated for a task's items.
+
+    An item's value is its own share of a metric, its weight the denominator.
+    """
     check_lengths(task, items, responses)
     settings = read_settings(task, arguments or {})
     outputs = [spoken(response) for response in responses]
@@ -85,11 +95,11 @@ def score_items(
         for item, answer in zip(items, answers, strict=True)
     ]
     texts = text_metrics(pairs, arguments or {})
-    found = iter(verdicts)
+    judged = iter(verdicts)
     return [
         item_score(
             item.id,
-            {unit.section: next(found) for unit in some},
+            {unit.section: next(judged) for unit in some},
             texts=values,
             official=theirs,
             cites=settings.citations,
@@ -101,13 +111,17 @@ def score_items(
 def _official(
     settings: Settings, items: Sequence[Item], outputs: Sequence[str], judging: Judging
 ) -> list[list[OfficialVerdict]] | list[None]:
-    """What the authors' scripts count of each output as it was given; None for each where their prompts are not used."""
+    """What the authors' scripts count of each output as it was given.
+
+    None for each where their prompts are not used.
+    """
     prompts = judging.prompts
     if not settings.official or prompts.name != "official" or judging.judge.reads != "prompt":
         return [None] * len(items)
     if settings.punkt is UNTRAINED and any(item.fields["form"] in DIALOGUES for item in items):
         print(
-            "note: the authors' scripts split notes by NLTK's trained Punkt, these official figures by untrained Punkt. Give "
+            "note: the authors' scripts split notes by NLTK's trained Punkt, these official "
+            "figures by untrained Punkt. Give "
             "--task-args punkt=FOLDER, the folder punkt_tab/english of NLTK's data.",
             file=sys.stderr,
         )
@@ -124,8 +138,8 @@ def _official(
         given=_joined(settings, units),
         punkt=settings.punkt,
     )
-    found = iter(verdicts)
-    return [list(islice(found, len(some))) for some in parts]
+    judged = iter(verdicts)
+    return [list(islice(judged, len(some))) for some in parts]
 
 
 def _joined(settings: Settings, units: Sequence[Unit]) -> dict[Side, dict[str, tuple[str, ...]]]:
@@ -139,14 +153,19 @@ def _joined(settings: Settings, units: Sequence[Unit]) -> dict[Side, dict[str, t
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """Limits of `medcon_official`: shared terms are at most all of the reference's, so F1 stays below 2 whatever its synonyms."""
+    """Limits of `medcon_official`.
+
+    Shared terms are at most all of the reference's, so F1 stays below 2 whatever its synonyms.
+    """
     return {"medcon_official": (0.0, 2.0)}
 
 
 def text_units(
     item: Item, answer: str, *, divide: Callable[[str], Mapping[str, str]] | None = None
 ) -> list[Unit]:
-    """Takes a generated text apart into what is judged by itself: a note's four sections, or the one text there is.
+    """Takes a generated text apart into what is judged by itself.
+
+    A note's four sections, or the one text there is.
 
     `divide`: how notes are divided, in place of `divide_note`.
     """
@@ -182,33 +201,40 @@ def item_score(
     official: Sequence[OfficialVerdict] | None = None,
     cites: bool = True,
 ) -> ItemScore:
-    """Makes an item's score of what is known of its text."""
-    tallies = {
+    """Makes an item's score of what is known of its text.
+
+    A verdict that is missing bounds a share. Example: of four claims of the reference the output
+    entails two, does not entail one, and nobody said of one: claim recall lies between 2/4 and 3/4.
+    Where no list of claims could be made at all, it may have up to `measures.MAX_CLAIMS`.
+
+    Args:
+        name: the item's id.
+        verdicts: what is known of it, by section.
+        texts: its metrics of texts.
+        official: what the authors' scripts count of it, where they were followed.
+        cites: whether it was to cite.
+    """
+    by_section = {
         section: section_tallies(verdict.section, section) for section, verdict in verdicts.items()
     }
-    whole = total(tallies.values())
-    named = dict(whole)
-    if len(tallies) > 1:
-        named |= {
-            f"{metric}_{section}": tally
-            for section, each in tallies.items()
-            for metric, tally in each.items()
-        }
+    whole = total(by_section.values())
+    tallies = dict(whole)
+    if len(by_section) > 1:
+        for section, of_section in by_section.items():
+            tallies |= {f"{metric}_{section}": tally for metric, tally in of_section.items()}
     if official is not None:
-        theirs = total(one.tallies for one in official)
-        named |= {f"{metric}_official": tally for metric, tally in theirs.items()}
-    values = dict(texts or {})
-    counts: dict[str, Counts] = {}
-    weights: dict[str, float] = {}
-    for metric, tally in named.items():
+        theirs = total(verdict.tallies for verdict in official)
+        tallies |= {f"{metric}_official": tally for metric, tally in theirs.items()}
+    values, counts, weights = dict(texts or {}), {}, {}
+    for metric, tally in tallies.items():
         counted = tally if cites or not metric.startswith(_CITATIONS) else Tally()
         weights[metric] = counted.counts.of
         if weights[metric]:
             counts[metric] = counted.counts
         else:
             values[metric] = counted.limits[0]
-    reasons = Counter(reason for verdict in verdicts.values() for reason in verdict.reasons)
-    reasons.update(reason for one in official or () for reason in one.reasons)
+    judged: list[UnitVerdict | OfficialVerdict] = [*verdicts.values(), *(official or ())]
+    reasons = Counter(chain.from_iterable(verdict.reasons for verdict in judged))
     score = ItemScore.counted(
         counts,
         id=name,
@@ -230,22 +256,25 @@ def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
 
 def _counted(tally: Tally) -> str:
     hits, missing, more = (
-        sum(getattr(one, part) for one in tally.verdicts) for part in ("hits", "missing", "more")
+        sum(getattr(verdict, part) for verdict in tally.verdicts)
+        for part in ("hits", "missing", "more")
     )
     of = f"{'up to ' if more else ''}{tally.counts.of:.0f}"
     return f"{hits}{f' to {hits + missing + more}' if missing or more else ''}/{of}"
 
 
 def _why(verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool) -> str:
-    known = {section: verdict.section for section, verdict in verdicts.items()}
+    sections = {section: verdict.section for section, verdict in verdicts.items()}
     named = {
         "no list of claims of the reference": [
-            name for name, one in known.items() if one.reference_claims is None
+            name for name, one in sections.items() if one.reference_claims is None
         ],
         "no list of claims of the output": [
-            name for name, one in known.items() if one.output_claims is None
+            name for name, one in sections.items() if one.output_claims is None
         ],
-        "without sentences": [name for name, one in known.items() if cites and not one.sentences],
+        "without sentences": [
+            name for name, one in sections.items() if cites and not one.sentences
+        ],
     }
     parts = [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
     return "; ".join([*parts, *sorted(reasons)])
@@ -256,13 +285,18 @@ _MADE: Final = "made by the judge; a judge of entailment takes sentences"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides how a task is scored."""
+    """What decides how a task is scored.
+
+    Attributes:
+        claims: the files that have them.
+        punkt: what the authors' figures split notes by.
+    """
 
     citations: bool
     style: str
-    claims: Mapping[Side, Path]  # the files that have them
+    claims: Mapping[Side, Path]
     official: bool
-    punkt: Punkt  # what the authors' figures split notes by
+    punkt: Punkt
 
 
 def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
@@ -283,7 +317,8 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
         )
     if "punkt" in arguments and not official:
         raise UsageError(
-            f"{task.name}: punkt splits notes for the authors' figures alone. Give official=yes too, or leave punkt out."
+            f"{task.name}: punkt splits notes for the authors' figures alone. Give official=yes "
+            "too, or leave punkt out."
         )
     return Settings(
         citations=citations == "yes",
@@ -295,10 +330,13 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides a task's scores beside the judge, for the recipe; reads files and loads no weights."""
+    """Says what decides a task's scores beside the judge, for the recipe.
+
+    Reads files and loads no weights.
+    """
     settings = read_settings(task, arguments)
     by_punkt = settings.official and task.options["form"] in DIALOGUES
-    claims: dict[Side, Any] = dict.fromkeys(
+    claims: dict[Side, object] = dict.fromkeys(
         ("reference", "output"), "the question" if task.options["form"] == "question" else _MADE
     )
     for side, path in settings.claims.items():
@@ -327,45 +365,60 @@ def _one_of(
 def join_claims(
     records: Sequence[ClaimRecord], units: Sequence[Unit], *, side: Side, where: str = "claims"
 ) -> dict[str, tuple[str, ...]]:
-    """Gives each text its claims; of several records with the same text that of the unit's own id counts, else the first."""
-    by_id: dict[tuple[str, str], tuple[str, ...]] = {}
-    by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
-    for record in records:
-        for section, claims in record.claims.items():
-            if section in record.texts:
-                by_text[section, _key(record.texts[section])][record.id] = claims
-            else:
-                by_id[record.id, section] = claims
-    found: dict[str, tuple[str, ...]] = {}
+    """Gives each text its claims.
+
+    Of several records with the same text that of the unit's own id counts, else the first.
+    """
+    files = _ClaimFiles(records)
+    joined: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
     odd: list[str] = []
     for unit in units:
         text = _key(unit.reference if side == "reference" else unit.output)
-        # A file can have the id of the unit's item, or of the visit whose section it is.
-        names = (
-            unit.item,
-            unit.id.removesuffix(f"/{unit.section}") if unit.section != FULL else unit.id,
-        )
-        same = by_text.get((unit.section, text)) or {}
-        known = [same[name] for name in names if name in same] or [*same.values()]
-        known = known or [
-            by_id[name, unit.section] for name in names if (name, unit.section) in by_id
-        ]
-        if not text:
-            odd += [unit.id] if known and known[0] else []
-        elif not known:
+        claims = files.of(unit, text)
+        joined[unit.id] = claims or () if text else ()
+        if text and claims is None:
             missing.append(unit.id)
-        found[unit.id] = known[0] if text and known else ()
+        if claims and not text:
+            odd.append(unit.id)
     if missing:
         raise UsageError(
-            f"{where}: no claims of the {side} of {listed(missing, 5)}: a record holds the text of that section, or, where it "
-            "holds no text, that id and section. Give the file made of these texts, or leave it out and let the judge make claims."
+            f"{where}: no claims of the {side} of {listed(missing, 5)}: a record holds the text of "
+            "that section, or, where it holds no text, that id and section. Give the file made of "
+            "these texts, or leave it out and let the judge make claims."
         )
     if odd:
         raise UsageError(
-            f"{where}: has claims of the {side} of {listed(odd, 5)}, which is blank. Give the file made of these texts."
+            f"{where}: has claims of the {side} of {listed(odd, 5)}, which is blank. Give the file "
+            "made of these texts."
         )
-    return found
+    return joined
+
+
+class _ClaimFiles:
+    """Claims by the text they were made from, and, where a file has no texts, by id and section."""
+
+    def __init__(self, records: Sequence[ClaimRecord]) -> None:
+        self._by_id: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
+        for record in records:
+            for section, claims in record.claims.items():
+                if section in record.texts:
+                    self._by_text[section, _key(record.texts[section])][record.id] = claims
+                else:
+                    self._by_id[record.id, section] = claims
+
+    def of(self, unit: Unit, text: str) -> tuple[str, ...] | None:
+        """The claims of a unit whose text has this key; None where there are none of it."""
+        # A file can have the id of the unit's item, or of the visit whose section it is.
+        ending = f"/{unit.section}" if unit.section != FULL else ""
+        names = (unit.item, unit.id.removesuffix(ending))
+        same = self._by_text.get((unit.section, text), {})
+        known = [same[name] for name in names if name in same] or list(same.values())
+        known += [
+            self._by_id[name, unit.section] for name in names if (name, unit.section) in self._by_id
+        ]
+        return known[0] if known else None
 
 
 def _key(text: str) -> str:
@@ -377,26 +430,29 @@ _MEDCON_VARIANT: Final = "aci-bench"
 
 def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, float]]:
     """Computes the metrics of texts."""
-    made = [word_metrics(output, reference) for output, reference in pairs]
+    metrics = [word_metrics(output, reference) for output, reference in pairs]
     others = {name: each for name, each in MODEL_METRICS.items() if name != "umls"}
     for row, (_, reference), found in zip(
-        made, pairs, metrics_of_models(others, arguments, pairs), strict=True
+        metrics, pairs, metrics_of_models(others, arguments, pairs), strict=True
     ):
         row |= found if reference.strip() else dict.fromkeys(found, math.nan)
     if "umls" in arguments and pairs:
         for row, each in zip(
-            made, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True
+            metrics, concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs), strict=True
         ):
             row |= medcon_metrics(*each)
-    return made
+    return metrics
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:
-    """Compares two texts by their words: ROUGE without stemming, BLEU, and `words`, what stands between white space."""
-    found = rouge(output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum"))
-    values = {name: found[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
-    values["rougeL_recall"] = found["rougeL"].recall
-    values["rougeL_precision"] = found["rougeL"].precision if rouge_tokens(output) else math.nan
+    """Compares two texts by their words.
+
+    ROUGE without stemming, BLEU, and `words`, what stands between white space.
+    """
+    scores = rouge(output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum"))
+    values = {name: scores[name].f1 for name in ("rouge1", "rouge2", "rougeLsum")}
+    values["rougeL_recall"] = scores["rougeL"].recall
+    values["rougeL_precision"] = scores["rougeL"].precision if rouge_tokens(output) else math.nan
     if not rouge_tokens(reference):
         values = dict.fromkeys(values, math.nan)
     values["bleu"] = sacrebleu_sentence(output, reference).score if reference.strip() else math.nan
@@ -406,7 +462,10 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
 def medcon_metrics(
     reference: Mapping[str, frozenset[str]], output: Mapping[str, frozenset[str]]
 ) -> dict[str, float]:
-    """Compares the concepts of two texts; nan where a side to divide by has none, but `medcon_official`, which is 0 there."""
+    """Compares the concepts of two texts.
+
+    Nan where a side to divide by has none, but `medcon_official`, which is 0 there.
+    """
     scores: Medcon = medcon(reference, output)
     return {
         "medcon": scores.concept_f1 if reference or output else math.nan,

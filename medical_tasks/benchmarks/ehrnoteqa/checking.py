@@ -1,6 +1,9 @@
-"""A judge checked against people's scores of answers (paper, section 4.1, appendix E.1), by the code that scores EHRNoteQA.
+"""A judge checked against people's scores of answers, by the code that scores.
 
-The form (docs/judge_check.md) is ours; as a cell may be in the wrong column, messages quote no more than a few characters.
+Kweon et al. 2024, section 4.1 and appendix E.1. The form (docs/judge_check.md) is ours; as a cell
+may be in the wrong column, messages quote no more than a few characters.
+
+    medical-tasks judge-check ehrnoteqa --source scores.csv --judge JUDGE
 """
 
 from __future__ import annotations
@@ -9,20 +12,21 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import VERDICTS, load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.cells import plain
-from medical_tasks.io.sheets import folded, has_columns, read_content, read_sheet
+from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
@@ -34,7 +38,10 @@ CORRECT, INCORRECT = CORRECTNESS.classes
 
 
 def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
-    """Makes a pair of each row's scores; its label is their majority, None where they are evenly divided."""
+    """Makes a pair of each row's scores.
+
+    Its label is their majority, None where they are evenly divided.
+    """
     pairs = []
     for row, item in zip(scores.rows, items, strict=True):
         ratings = tuple(None if mark is None else _label(mark) for mark in row.correct)
@@ -57,31 +64,44 @@ def _label(correct: bool) -> str:
     return CORRECT if correct else INCORRECT
 
 
-def ehrnoteqa_task(form: str) -> TaskSpec:
-    """The task whose answers of a format, `open` or `mc`, a judge is checked on; its level plays no part."""
-    return next(task for task in TASKS if task.options["format"] == form)
+def check_set(tasks: Sequence[TaskSpec]) -> CheckSetSource:
+    """People's scores of answers, on which a judge of one of `tasks` can be checked."""
+    return CheckSetSource(
+        read=partial(_read, tasks),
+        takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
+        subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
+        task=partial(_task_of, tasks),
+    )
 
 
-def _read(request: CheckRequest) -> CheckSet:
+def _task_of(tasks: Sequence[TaskSpec], form: str | None) -> TaskSpec:
+    """The task whose answers of a format, `open` or `mc`, are judged; its level plays no part."""
+    return next(task for task in tasks if task.options["format"] == (form or "open"))
+
+
+def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
     """Answers to EHRNoteQA's questions that people scored."""
     form = request.format or "open"
     source = request.needed("ehrnoteqa", "people's scores, a CSV file").expanduser()
-    task = ehrnoteqa_task(form)
+    task = _task_of(tasks, form)
     texts = load_judge_prompts(task, request.prompts, request.upstream)
     scores = read_human_scores(source, request.raters)
-    known, revision = _questions(task, request.data, request.config)
-    strange = [row for row in scores.rows if row.item not in known]
+    levels = [each for each in tasks if each.options["format"] == form]
+    questions, revision = _questions(levels, request.data, request.config)
+    strange = [row for row in scores.rows if row.item not in questions]
     if strange:
         raise UsageError(
-            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration {revision['config']}, format "
-            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids of the built dataset, and its "
+            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration "
+            f"{revision['config']}, format "
+            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids "
+            "of the built dataset, and its "
             "configuration with --config."
         )
     # Named after the row: several models' answers to one question are several items.
-    items = [replace(known[row.item], id=row.id) for row in scores.rows]
+    items = [replace(questions[row.item], id=row.id) for row in scores.rows]
     pairs = subset(check_pairs(scores, items), request.max_pairs)
     kept = {pair.id for pair in pairs}
-    asked = [item for item in items if item.id in kept]
+    wanted = [item for item in items if item.id in kept]
     responses = [row.response for row in scores.rows if row.id in kept]
 
     def ask(judge: Judge, mode: Mode, backwards: bool) -> Sequence[str | Unscored]:
@@ -91,14 +111,14 @@ def _read(request: CheckRequest) -> CheckSet:
             _label(score.values["accuracy"] == 1.0)
             if "accuracy" in score.values
             else Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
-            for score in score_items(task, asked, responses, judging=judging)
+            for score in score_items(task, wanted, responses, judging=judging)
         ]
 
     return CheckSet(
         name=check_set_of(task),
         pairs=pairs,
         ask=ask,
-        answers=len(known),
+        answers=len(questions),
         ways=len(CORRECTNESS.classes),
         views=(CORRECTNESS,),
         source={scores.path.name: file_sha256(scores.path)},
@@ -109,27 +129,18 @@ def _read(request: CheckRequest) -> CheckSet:
 
 
 def _questions(
-    task: TaskSpec, data: Path | None, config: str | None
+    levels: Sequence[TaskSpec], data: Path | None, config: str | None
 ) -> tuple[dict[str, Item], dict[str, Any]]:
     folder, chosen = locate(DATASET, data, config)
-    rows = read_rows(folder, chosen, task.split, spec=DATASET)
-    levels = [each for each in TASKS if each.options["format"] == task.options["format"]]
-    items = {item.id: item for each in levels for item in load_items(each, rows)}
+    rows = read_rows(folder, chosen, levels[0].split, spec=DATASET)
+    items = {item.id: item for level in levels for item in load_items(level, rows)}
     revision = {
         "name": DATASET.name,
         "config": chosen,
         "version": DATASET.version,
-        "rows_sha256": rows_sha256(folder, chosen, task.split, spec=DATASET),
+        "rows_sha256": rows_sha256(folder, chosen, levels[0].split, spec=DATASET),
     }
     return items, revision
-
-
-CHECK_SET: Final = CheckSetSource(
-    read=_read,
-    takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
-    subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
-    task=lambda form: ehrnoteqa_task(form or "open"),
-)
 
 
 RATER: Final = "rater_"
@@ -155,19 +166,24 @@ _FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScore:
-    """An answer and what people said of it."""
+    """An answer and what people said of it.
+
+    Attributes:
+        model: "" when the file does not say.
+        correct: a rater each; None for those who did not score it.
+    """
 
     line: int
     item: str
     response: str
-    model: str  # "" when the file does not say
-    correct: tuple[bool | None, ...]  # a rater each; None for those who did not score it
+    model: str
+    correct: tuple[bool | None, ...]
 
     @property
     def id(self) -> str:
         """Names the answer without its text."""
-        told = "\0".join((self.item, self.model, self.response))
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        text = "\0".join((self.item, self.model, self.response))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,51 +197,73 @@ class HumanScores:
 
 
 def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
-    """Reads a file of scores."""
+    """Reads a file of scores: CSV, XLSX or any other table, an answer a row.
+
+    Args:
+        path: the file.
+        raters: names of the columns that hold scores; by default those that begin with `rater_`.
+    """
     marks = "|".join(re.escape(folded(name)) for name in raters) or f"{RATER}.*"
     knows = has_columns("id", "response", numbers=marks)
-    header, rows = read_sheet(path, read_content(path, form=_FORM), form=_FORM, knows=knows)
-    columns = _columns(path, header, raters)
-    found: list[HumanScore] = []
+    table = read_table(path, form=_FORM, knows=knows)
+    columns = _columns(path, table.columns, raters)
+    scores: list[HumanScore] = []
     kinds: dict[str, tuple[str, int]] = {}
     lines: dict[str, int] = {}
-    for at, given in rows:
-        line, cells = int(at.split()[1]), {name: plain(cell or "") for name, cell in given.items()}
-        if not cells["id"].strip():
+    for row in table.rows:
+        line = row.number
+        texts = {name: plain(cell or "") for name, cell in row.cells.items()}
+        score = _human_score(path, line, texts, columns, kinds)
+        if score.id in lines:
             raise UsageError(
-                f"{path}, row {line}, column 'id': empty; every row names its question there."
+                f"{path}: the rows {lines[score.id]} and {line} are the same answer to the same "
+                f"question{' by the same model' if score.model else ''}. Put all raters' scores of "
+                "an answer into one row."
             )
-        model = cells.get("model", "").strip()
-        if len(model) > LONGEST_MODEL or not model.isprintable():
-            raise UsageError(  # it stands in the check, where no answer may
-                f"{path}, row {line}, column 'model': must be a name of at most {LONGEST_MODEL} characters on one line, got "
-                f"a text of {len(model)}. Put answers into the column 'response'."
-            )
-        row = HumanScore(
-            line=line,
-            item=cells["id"].strip(),
-            response=cells["response"],
-            model=model,
-            correct=tuple(_mark(path, line, name, cells[name], kinds) for name in columns),
-        )
-        if row.id in lines:
-            raise UsageError(
-                f"{path}: the rows {lines[row.id]} and {line} are the same answer to the same question"
-                f"{' by the same model' if row.model else ''}. Put all raters' scores of an answer into one row."
-            )
-        lines[row.id] = line
-        found.append(row)
+        lines[score.id] = line
+        scores.append(score)
     for place, name in enumerate(columns):
-        if all(row.correct[place] is None for row in found):
+        if all(score.correct[place] is None for score in scores):
             raise UsageError(
-                f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with --raters."
+                f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with "
+                "--raters."
             )
-    scored = tuple(row for row in found if any(mark is not None for mark in row.correct))
-    return HumanScores(path=path, raters=columns, rows=scored, unscored=len(found) - len(scored))
+    scored = tuple(score for score in scores if set(score.correct) != {None})
+    return HumanScores(path=path, raters=columns, rows=scored, unscored=len(scores) - len(scored))
+
+
+def _human_score(
+    path: Path,
+    line: int,
+    cells: Mapping[str, str],
+    columns: Sequence[str],
+    kinds: dict[str, tuple[str, int]],
+) -> HumanScore:
+    if not cells["id"].strip():
+        raise UsageError(
+            f"{path}, row {line}, column 'id': empty; every row names its question there."
+        )
+    model = cells.get("model", "").strip()
+    if len(model) > LONGEST_MODEL or not model.isprintable():
+        raise UsageError(  # it stands in the check, where no answer may
+            f"{path}, row {line}, column 'model': must be a name of at most {LONGEST_MODEL} "
+            f"characters on one line, got a text of {len(model)}. Put answers into the column "
+            "'response'."
+        )
+    return HumanScore(
+        line=line,
+        item=cells["id"].strip(),
+        response=cells["response"],
+        model=model,
+        correct=tuple(_mark(path, line, name, cells[name], kinds) for name in columns),
+    )
 
 
 def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[str, ...]:
-    """The raters' columns, after looking at the header. Names in it are not told: it may be a row of answers."""
+    """The raters' columns, after looking at the header.
+
+    Names in it are not told: it may be a row of answers.
+    """
     for name in ("id", "response"):
         if name not in header:
             raise UsageError(
@@ -241,7 +279,8 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
             )
     if not wanted:
         raise UsageError(
-            f"{path}: no column begins with {RATER}. Name the raters' columns: --raters NAME,NAME,... {_FORM}"
+            f"{path}: no column begins with {RATER}. Name the raters' columns: --raters "
+            f"NAME,NAME,... {_FORM}"
         )
     if twice := [name for name in wanted if wanted.count(name) > 1]:
         raise UsageError(f"--raters: {twice[0]} is named twice. Once is enough.")
@@ -251,21 +290,25 @@ def _columns(path: Path, header: Sequence[str], raters: Sequence[str]) -> tuple[
 def _mark(
     path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[str, int]]
 ) -> bool | None:
-    """Reads a score; a column keeps to one kind of marks, since 0 and o are easily taken for each other."""
+    """Reads a score.
+
+    A column keeps to one kind of marks, since 0 and o are easily taken for each other.
+    """
     text = value.strip().lower()
     if not text:
         return None
     place = f"{path}, row {line}, column {name!r}"
     kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
-        said = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
+        received = repr(value) if len(value) <= _SHOWN else f"a text of {len(value)} characters"
         raise UsageError(
-            f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {said}."
+            f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {received}."
         )
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
-            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one kind in a column: 0 and o look "
+            f"{place}: {value.strip()!r} is of {kind}, row {first_line} is of {first}. Use one "
+            "kind in a column: 0 and o look "
             "alike and mean the opposite."
         )
     return KINDS[kind][text]

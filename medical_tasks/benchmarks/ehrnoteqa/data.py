@@ -1,6 +1,9 @@
-"""EHRNoteQA from the user's own PhysioNet copies; a question without all its notes is an error, unlike in the authors' script.
+"""EHRNoteQA from the user's own PhysioNet copies.
 
-DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022, https://physionet.org/content/discq/1.0/.
+A question without all its notes is an error, unlike in the authors' script.
+
+DiSCQ: Lehman et al., "Learning to Ask Like a Physician", ClinicalNLP 2022,
+https://physionet.org/content/discq/1.0/.
 """
 
 from __future__ import annotations
@@ -9,23 +12,23 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
 from medical_tasks.benchmarks.ehrnoteqa.notes import Note, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import (
     COLUMNS,
     LEVELS,
     Question,
+    QuestionRow,
     joined_row,
     one_note_row,
     question_categories,
     read_own_rows,
     read_questions,
 )
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row
 from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.guard.leak_sources import walked
 from medical_tasks.io.csv_files import read_csv
@@ -38,14 +41,18 @@ DISCQ_ROWS = 1089
 
 @cache
 def paper_clinicians() -> dict[int, str]:
-    """Row of `discq_questions_final.csv`, from 0, to clinician; one hundred each, in the order of the paper's table 12."""
+    """Row of `discq_questions_final.csv`, from 0, to clinician.
+
+    One hundred each, in the order of the paper's table 12.
+    """
     sample = packaged(__file__, "discq_sample.json")
     return {row: clinician for clinician, rows in sample.items() for row in rows}
 
 
 QUESTIONS_FILE = "discq_questions_final.csv"
 
-# `start_index` and `end_index` of the trigger are there too, counted in a text prepared in the authors' way; they are not read.
+# `start_index` and `end_index` of the trigger are there too, counted in a text prepared in the
+# authors' way; they are not read.
 _DISCQ_COLUMNS = ("id", "question", "reasoning")
 _DISCQ_RELEASE = "question file of DiSCQ 1.0"
 _DISCQ_AGAIN = (
@@ -55,12 +62,14 @@ _NAME = re.compile(r"[!-.0-~]{1,80}")  # no slash: a name is no path
 
 # Words that keep their capital within a sentence; abbreviations are known by their form.
 _NAMES = frozenset(
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April June July August "
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April June "
+    "July August "
     "September October November December".split()
 )
 # Words that questions begin with; the trigger may begin a sentence with one.
 _BEGINNINGS = frozenset(
-    "A Any Are At Can Could Did Do Does For Had Has Have How If In Is On Should The There Was Were What When Where Which Who "
+    "A Any Are At Can Could Did Do Does For Had Has Have How If In Is On Should The There Was "
+    "Were What When Where Which Who "
     "Why Will With Would".split()
 )
 _WORD = re.compile(r"[^\W\d_]+")
@@ -68,15 +77,18 @@ _FORM = re.compile(r"[\w.]+")
 _VOWELS = frozenset("aeiouy")
 
 
-def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads the questions with their texts below the file's folder; ids are row numbers from 0, as the paper counts them."""
+def read_discq_rows(path: Path) -> Iterator[QuestionRow]:
+    """Reads the questions with their texts below the file's folder.
+
+    Ids are row numbers from 0, as the paper counts them.
+    """
     rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
-    asked = [_asked(path, row.number, row.cells) for row in rows]
-    texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in asked)))
+    questions = [_asked(path, row.number, row.cells) for row in rows]
+    texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in questions)))
     # Rows are known by their numbers alone: in a file that has lost or won some, they are others.
-    clinicians = paper_clinicians() if len(asked) == DISCQ_ROWS else {}
+    clinicians = paper_clinicians() if len(questions) == DISCQ_ROWS else {}
     read = ("", "")  # questions about a text stand together
-    for number, (name, question, trigger) in enumerate(asked):
+    for number, (name, question, trigger) in enumerate(questions):
         if name != read[0]:
             read = (name, _read_text(texts[name]))
         yield one_note_row(
@@ -90,7 +102,11 @@ def read_discq_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def with_respect_to(trigger: str, question: str) -> str:
-    """Joins a question with what prompted it (appendix F.1, table 11), without its first capital unless that is its own."""
+    """Joins a question with what prompted it (appendix F.1, table 11).
+
+    It loses its first capital unless that is its own. Example: "CHF" and "Is it treated?" give
+    "With respect to CHF, is it treated?".
+    """
     trigger, question = (" ".join(text.split()) for text in (trigger, question))
     return f"With respect to {trigger}, {_within_a_sentence(question, trigger)}"
 
@@ -119,7 +135,8 @@ def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
     ):
         if not holds:
             raise UsageError(
-                f"{path}: row {row}, field {field!r}: {rule}, got a text of {len(text)} characters. {_DISCQ_AGAIN}"
+                f"{path}: row {row}, field {field!r}: {rule}, got a text of {len(text)} "
+                f"characters. {_DISCQ_AGAIN}"
             )
     return found
 
@@ -127,26 +144,29 @@ def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     lines = partial(listed, between="\n  ")
     wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
-    found: dict[str, list[Path]] = {name: [] for name in names}
+    paths: dict[str, list[Path]] = {name: [] for name in names}
     for file in walked(path.absolute().parent):
         if file.name in wanted:
-            found[wanted[file.name]].append(file)
-    missing = [name for name, files in found.items() if not files]
+            paths[wanted[file.name]].append(file)
+    missing = [name for name, files in paths.items() if not files]
     if missing:
         raise MissingError(
-            f"{path}: {len(missing):,} of the {len(names):,} texts that its questions are about are not below its folder:\n  "
-            f"{lines(missing, 10)}\nPut the texts of the n2c2 2010 challenge on relations there, in one folder or several "
+            f"{path}: {len(missing):,} of the {len(names):,} texts that its questions are about "
+            "are not below its folder:\n  "
+            f"{lines(missing, 10)}\nPut the texts of the n2c2 2010 challenge on relations there, "
+            "in one folder or several "
             "(https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/)."
         )
     several = [
-        f"{name}: {', '.join(map(str, files))}" for name, files in found.items() if len(files) > 1
+        f"{name}: {', '.join(map(str, files))}" for name, files in paths.items() if len(files) > 1
     ]
     if several:
         raise UsageError(
-            f"{path}: {len(several):,} texts lie below its folder more than once:\n  {lines(several, 10)}\nKeep one of "
+            f"{path}: {len(several):,} texts lie below its folder more than once:\n  "
+            f"{lines(several, 10)}\nKeep one of "
             "each there."
         )
-    return {name: files[0] for name, files in found.items()}
+    return {name: files[0] for name, files in paths.items()}
 
 
 def _read_text(file: Path) -> str:
@@ -190,14 +210,16 @@ _READERS = {"own": read_own_rows, "evidence": read_evidence_rows, "discq": read_
 _LEVEL_OF = {"level1": (1,), "level2": (2,), "all": tuple(LEVELS.values())}
 
 
-def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration, with the names and types of `COLUMNS`, in the order of the question file."""
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[QuestionRow]:
+    """Reads the rows of a configuration, in the order of the question file."""
     if config == "demo":
         return (joined_row(question, notes) for question, notes in demo_pairs())
     if config in _READERS:
         return _READERS[config](files["questions"])
     questions = [
-        each for each in read_questions(files["questions"]) if each.level in _LEVEL_OF[config]
+        read_question
+        for read_question in read_questions(files["questions"])
+        if read_question.level in _LEVEL_OF[config]
     ]
     if not questions:
         names = " or ".join(name for name, level in LEVELS.items() if level in _LEVEL_OF[config])
@@ -208,14 +230,20 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
     return (joined_row(question, notes[question.patient_id]) for question in questions)
 
 
-def keeps(task: TaskSpec, row: Mapping[str, Any]) -> bool:
-    """Says whether a row is a question of a task: its level is the task's, or the set has none, and it has what is asked."""
+def keeps(task: TaskSpec, row: Row) -> bool:
+    """Says whether a row is a question of a task.
+
+    Its level is the task's, or the set has none, and it has what is asked.
+    """
     has_gold = bool(row["choices"]) or task.options["format"] == "open"
     return has_gold and row["level"] in (0, int(task.options["level"]))
 
 
-def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes an item of each row that the task keeps; questions about one patient share its cluster."""
+def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+    """Makes an item of each row that the task keeps.
+
+    Questions about one patient share its cluster.
+    """
     return [
         Item(
             id=row["id"],
@@ -250,19 +278,22 @@ _FILES = {
 }
 _OWN_FILE = OfficialFile(
     places=("questions.jsonl",),
-    description="questions on your own notes, a JSON Lines file that `medical-tasks construct ehrnoteqa import` writes",
+    description="questions on your own notes, a JSON Lines file that `medical-tasks construct "
+    "ehrnoteqa import` writes",
 )
 _EVIDENCE_FILE = OfficialFile(
     places=(*_YUE_PLACES, "data.json"),
     description=(
-        "a SQuAD-form JSON file: of Yue et al. (https://physionet.org/content/mimic-iii-question-answer/1.0.0/), or made by "
+        "a SQuAD-form JSON file: of Yue et al. "
+        "(https://physionet.org/content/mimic-iii-question-answer/1.0.0/), or made by "
         "emrQA's scripts (https://github.com/panushri25/emrQA)"
     ),
 )
 _DISCQ_FILE = OfficialFile(
     places=_DISCQ_PLACES,
     description=(
-        "DiSCQ's questions, a CSV file (https://physionet.org/content/discq/1.0/), with the texts they are about in its folder "
+        "DiSCQ's questions, a CSV file (https://physionet.org/content/discq/1.0/), with the "
+        "texts they are about in its folder "
         "or below (https://portal.dbmi.hms.harvard.edu/projects/n2c2-nlp/, 2010 relations)"
     ),
 )
@@ -271,29 +302,41 @@ SOURCES = (
     DatasetSource(
         spec=DATASET,
         summary=(
-            "EHRNoteQA asks what clinicians ask about a patient: each of its questions is about all discharge summaries, one "
-            "to three, of one patient of MIMIC-IV, and has five choices of which one is right; the text of the right choice is "
-            "the gold of the open-ended form. This is its join with the notes, made on the machine of somebody who has both."
+            "EHRNoteQA asks what clinicians ask about a patient: each of its questions is about "
+            "all discharge summaries, one "
+            "to three, of one patient of MIMIC-IV, and has five choices of which one is right; "
+            "the text of the right choice is "
+            "the gold of the open-ended form. This is its join with the notes, made on the "
+            "machine of somebody who has both."
         ),
         changes=(
-            "Columns have names of their own: `patient_id` is `id`, `category` is `level`, the five choices are one list.",
-            "The notes are joined by patient, the oldest first, each with patient id, admission id and chart date before it and "
+            "Columns have names of their own: `patient_id` is `id`, `category` is `level`, the "
+            "five choices are one list.",
+            "The notes are joined by patient, the oldest first, each with patient id, admission "
+            "id and chart date before it and "
             "with reduced white space, as the paper's appendix C.1 and the authors' script do.",
-            "`categories` are assigned by a rule of this package: the authors have not released theirs.",
-            "`evidence` has one row for each question that has a passage for an answer, of paraphrases the first; `discq` joins "
-            "each question with its trigger, as the paper's appendix F.1 does. Their notes are as released.",
-            "`demo` is not from the release: it was generated by this package, describes nobody, and is under the package's "
+            "`categories` are assigned by a rule of this package: the authors have not released "
+            "theirs.",
+            "`evidence` has one row for each question that has a passage for an answer, of "
+            "paraphrases the first; `discq` joins "
+            "each question with its trigger, as the paper's appendix F.1 does. Their notes are "
+            "as released.",
+            "`demo` is not from the release: it was generated by this package, describes nobody, "
+            "and is under the package's "
             "licence, Apache-2.0. Its notes are shorter than real ones.",
         ),
         licence_note=(
-            "PhysioNet asks that credentialed data go to no service that keeps them. The notes are MIMIC-IV-Note 2.2, under the "
-            "same licence. Texts of the n2c2 challenges, in `discq` and in emrQA, are under the n2c2 data use agreement."
+            "PhysioNet asks that credentialed data go to no service that keeps them. The notes "
+            "are MIMIC-IV-Note 2.2, under the "
+            "same licence. Texts of the n2c2 challenges, in `discq` and in emrQA, are under the "
+            "n2c2 data use agreement."
         ),
         columns=COLUMNS,
         key="id",
         id_names=("patient_id",),
         splits=dict.fromkeys(DATASET.configs, ("test",)),
-        # PhysioNet 1.0.1 has 961 of the paper's 962 questions; how many of each level is not published.
+        # PhysioNet 1.0.1 has 961 of the paper's 962 questions; how many of each level is not
+        # published.
         published_rows={
             "all": {"test": 961},
             "discq": {"test": DISCQ_ROWS},

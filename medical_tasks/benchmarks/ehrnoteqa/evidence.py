@@ -1,8 +1,11 @@
-"""The paper's two sets whose gold is a passage of the note (section 4.3, figure 10): emrQA and MIMIC-III questions.
+"""The paper's two sets whose gold is a passage of the note (section 4.3, figure 10).
 
-Pampari et al., "emrQA", EMNLP 2018, https://github.com/panushri25/emrQA; Yue et al., "CliniQG4QA", BIBM 2021,
-https://physionet.org/content/mimic-iii-question-answer/1.0.0/. Both are SQuAD-form JSON, which may hold one entry, a list of
-entries (emrQA's files put together) or `data` (SQuAD's own). The files are credentialed: messages show no value.
+EmrQA and MIMIC-III questions.
+
+Pampari et al., "emrQA", EMNLP 2018, https://github.com/panushri25/emrQA; Yue et al., "CliniQG4QA",
+BIBM 2021, https://physionet.org/content/mimic-iii-question-answer/1.0.0/. Both are SQuAD-form JSON,
+which may hold one entry, a list of entries (emrQA's files put together) or `data` (SQuAD's own).
+The files are credentialed: messages show no value.
 """
 
 from __future__ import annotations
@@ -14,11 +17,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import ijson
 
-from medical_tasks.benchmarks.ehrnoteqa.questions import one_note_row, question_categories
+from medical_tasks.benchmarks.ehrnoteqa.questions import (
+    QuestionRow,
+    one_note_row,
+    question_categories,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import open_file, readable
 from medical_tasks.io.json_records import is_text
@@ -29,14 +35,19 @@ _PLAIN_ID = re.compile(r"[!-~]{1,60}")
 _HASH_DIGITS = 16
 _TEXT = is_text(blank=True)
 
+_Object = Mapping[str, object]
 
-def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads the questions of a SQuAD-form file of any size, one note at a time; those without a passage are counted.
 
-    A note's id is its `note_id`, else the entry's title, with `/2` for further paragraphs and `#2` for another text of that title.
+def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
+    """Reads the questions of a SQuAD-form file of any size, one note at a time.
+
+    Those without a passage are counted.
+
+    A note's id is its `note_id`, else the entry's title, with `/2` for further paragraphs and `#2`
+    for another text of that title.
     """
     ids = _Unique()
-    found = left_out = 0
+    count = left_out = 0
     with reading(path) as on_read:
         notes = _Notes(path)
         for paragraph in _walk(path, on_read):
@@ -47,31 +58,34 @@ def read_evidence_rows(path: Path) -> Iterator[dict[str, Any]]:
             text = _note(place, content)
             note_id = notes.name(place, content, text)
             for found_here, value in enumerate(place.listed(content, "qas"), start=1):
-                found += 1
+                count += 1
                 place = replace(place, question=found_here)
                 question = place.mapping(value)
-                asked, evidence = _asked(place, question), _evidence(place, question)
+                question_text, evidence = _asked(place, question), _evidence(place, question)
                 if not evidence:
                     left_out += 1
                     continue
                 yield one_note_row(
-                    ids.name(_plain(question.get("id")) or _hashed(f"{note_id}\n{asked}")),
-                    asked,
+                    ids.name(_plain(question.get("id")) or _hashed(f"{note_id}\n{question_text}")),
+                    question_text,
                     note_id=note_id,
                     text=text,
-                    categories=question_categories(asked),
+                    categories=question_categories(question_text),
                     evidence=evidence,
                 )
-    if found == left_out:
-        told = (
-            f"none of its {found:,} questions has a passage that answers it"
-            if found
+    if count == left_out:
+        problem = (
+            f"none of its {count:,} questions has a passage that answers it"
+            if count
             else "has no question"
         )
-        raise UsageError(f"{path}: {told}. Give --source the file of questions and answers itself.")
+        raise UsageError(
+            f"{path}: {problem}. Give --source the file of questions and answers itself."
+        )
     if left_out:
         print(
-            f"note: {path.name}: {left_out:,} of {found:,} questions have no passage that answers them and are left out",
+            f"note: {path.name}: {left_out:,} of {count:,} questions have no passage that "
+            "answers them and are left out",
             file=sys.stderr,
         )
 
@@ -80,8 +94,11 @@ def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_HASH_DIGITS]
 
 
-def _plain(value: Any) -> str:
-    """The id that a text or whole number of the file gives; "" for any other value (emrQA has lists there)."""
+def _plain(value: object) -> str:
+    """The id that a text or whole number of the file gives.
+
+    "" for any other value (emrQA has lists there).
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value.strip() or not _TEXT.holds(value):
@@ -109,11 +126,11 @@ class _Notes:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._titles: dict[int, Any] | None = None
+        self._titles: dict[int, object] | None = None
         self._named: dict[tuple[str, str], str] = {}  # title and hash of the text to name
         self._unique = _Unique()
 
-    def name(self, place: _Place, content: Mapping[str, Any], text: str) -> str:
+    def name(self, place: _Place, content: _Object, text: str) -> str:
         if "note_id" in content:
             name = _plain(content["note_id"])
             if not name:
@@ -137,7 +154,8 @@ class _Notes:
                 "title", "must be a text or a whole number where paragraphs have no note_id", title
             )
         wanted = name if paragraph.number == 1 else f"{name}/{paragraph.number}"
-        # Each challenge in emrQA numbers its notes: the same title may mean another note, or the same one again.
+        # Each challenge in emrQA numbers its notes: the same title may mean another note, or the
+        # same one again.
         key = (wanted, _hashed(text))
         if key not in self._named:
             self._named[key] = self._unique.name(wanted)
@@ -146,13 +164,16 @@ class _Notes:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where in the file one is, and checks of what is there. `question`: its number, from 1; 0 for the paragraph itself."""
+    """Where in the file one is, and checks of what is there.
+
+    `question`: its number, from 1; 0 for the paragraph itself.
+    """
 
     path: Path
     paragraph: _Paragraph
     question: int = 0
 
-    def wrong(self, field: str, rule: str, value: Any) -> UsageError:
+    def wrong(self, field: str, rule: str, value: object) -> UsageError:
         """The error for a field that breaks a rule; of the value it tells type and length."""
         where = f"entry {self.paragraph.entry}, paragraph {self.paragraph.number}"
         if self.question:
@@ -164,27 +185,27 @@ class _Place:
         )
         return UsageError(f"{self.path}: {where}, field {field!r}: {rule}, got {got}.")
 
-    def mapping(self, value: Any) -> Mapping[str, Any]:
+    def mapping(self, value: object) -> _Object:
         if not isinstance(value, dict):
             raise self.wrong(
                 "qas" if self.question else "paragraphs", "must be a list of objects", value
             )
         return value
 
-    def listed(self, content: Mapping[str, Any], field: str) -> list[Any]:
+    def listed(self, content: _Object, field: str) -> list[object]:
         value = content.get(field)
         if not isinstance(value, list):
             raise self.wrong(field, "must be a list", value)
         return value
 
-    def texts(self, field: str, value: Any) -> list[str]:
+    def texts(self, field: str, value: object) -> list[str]:
         texts = value if isinstance(value, list) else [value]
         if not all(map(_TEXT.holds, texts)):
             raise self.wrong(field, "must be a text or a list of texts", value)
-        return texts
+        return list(map(str, texts))
 
 
-def _note(place: _Place, content: Mapping[str, Any]) -> str:
+def _note(place: _Place, content: _Object) -> str:
     lines = place.texts("context", content.get("context"))
     # Some of emrQA's files keep the lines' ends, others not.
     text = ("" if any(line.endswith("\n") for line in lines) else "\n").join(lines)
@@ -193,17 +214,20 @@ def _note(place: _Place, content: Mapping[str, Any]) -> str:
     return text
 
 
-def _asked(place: _Place, question: Mapping[str, Any]) -> str:
+def _asked(place: _Place, question: _Object) -> str:
     """What is asked, of paraphrases the first."""
     texts = place.texts("question", question.get("question"))
-    asked = next((text.strip() for text in texts if text.strip()), "")
-    if not asked:
+    first = next((text.strip() for text in texts if text.strip()), "")
+    if not first:
         raise place.wrong("question", "must not be empty", question["question"])
-    return asked
+    return first
 
 
-def _evidence(place: _Place, question: Mapping[str, Any]) -> list[str]:
-    """The distinct passages: an answer's `evidence`, and its text where it does not stand in there (emrQA's "yes")."""
+def _evidence(place: _Place, question: _Object) -> list[str]:
+    """The distinct passages: an answer's `evidence`, and its text.
+
+    The text counts where it does not stand in the evidence (emrQA's "yes").
+    """
     if question.get("is_impossible") is True:
         return []
     passages: dict[str, None] = {}
@@ -245,12 +269,16 @@ class _FormError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class _Paragraph:
-    """A paragraph as it stands in the file; number 0 is where the entry's title was come upon."""
+    """A paragraph as it stands in the file; number 0 is where the entry's title was come upon.
+
+    Attributes:
+        title: of the entry, where it stands before the paragraphs.
+    """
 
     entry: int
     number: int
-    title: Any  # of the entry, where it stands before the paragraphs
-    value: Any = None
+    title: object
+    value: object = None
 
 
 def _walk(path: Path, on_read: Callable[[int], None] = lambda _: None) -> Iterator[_Paragraph]:
@@ -259,20 +287,20 @@ def _walk(path: Path, on_read: Callable[[int], None] = lambda _: None) -> Iterat
         with readable(path), open_file(path) as stream:
             if stream.peek(3).startswith(codecs.BOM_UTF8):
                 stream.read(3)
-            for found in _file(ijson.basic_parse(stream, use_float=True)):
+            for paragraph in _file(ijson.basic_parse(stream, use_float=True)):
                 on_read(stream.tell())
-                yield found
-                behind = f"behind entry {found.entry}, paragraph {found.number}"
+                yield paragraph
+                behind = f"behind entry {paragraph.entry}, paragraph {paragraph.number}"
     except (_FormError, ijson.JSONError) as error:
         # The library's words quote the file.
         reason = error if isinstance(error, _FormError) else "it is cut off, damaged or not UTF-8"
-        told = f"{path}: not a SQuAD-form JSON file: {reason}, {behind}. Download it, or make it, again."
+        message = f"{path}: not a SQuAD-form JSON file: {reason}, {behind}. Download it, or make it, again."
     else:
         return
-    raise UsageError(told)
+    raise UsageError(message)
 
 
-_Event = tuple[str, Any]
+_Event = tuple[str, object]
 
 
 def _file(events: Iterator[_Event]) -> Iterator[_Paragraph]:
@@ -289,8 +317,8 @@ def _entries(events: Iterator[_Event], event: str) -> Iterator[_Paragraph]:
 
 
 def _entry(events: Iterator[_Event], number: int, *, outer: bool = False) -> Iterator[_Paragraph]:
-    title: Any = None
-    names: set[str] = set()
+    title: object = None
+    names: set[object] = set()
     for _, name in iter(lambda: next(events), ("end_map", None)):
         if name in names:
             raise _FormError("an object has two members of one name")
@@ -320,7 +348,7 @@ def _elements(events: Iterator[_Event], event: str) -> Iterator[_Event]:
     return iter(lambda: next(events), ("end_array", None))
 
 
-def _value(events: Iterator[_Event], event: str, value: Any) -> Any:
+def _value(events: Iterator[_Event], event: str, value: object) -> object:
     builder, depth = ijson.ObjectBuilder(), 0
     while True:
         builder.event(event, value)

@@ -1,6 +1,9 @@
-"""What the judge of EHRNoteQA is asked (paper, appendix E.1, figures 8 to 10): whether a model's answer is right.
+"""What the judge of EHRNoteQA is asked (paper, appendix E.1, figures 8 to 10).
 
-The authors released no text for `evidence`. The model's answer stands last, so that servers cache the notes.
+Whether a model's answer is right.
+
+The authors released no text for `evidence`. The model's answer stands last, so that servers cache
+the notes.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ VERDICTS: Final = ("Score 1", "Score 0", "0", "1", '"yes"', '"no"')
 
 _OWN: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
 AGAIN: Final = (
-    "That could not be read: {problem}. Reply with the one JSON object asked for, nothing before it and nothing "
+    "That could not be read: {problem}. Reply with the one JSON object asked for, nothing before "
+    "it and nothing "
     "after it."
 )
 OFFICIAL_SCORE_AGAIN: Final = (
@@ -53,7 +57,7 @@ def load_judge_prompts(
         path, prompts = read_prompt_dict(upstream, "evaluation")
         for kind, (key, slots) in OFFICIAL_KEYS.items():
             texts[kind] = check_template(prompts.get(key), slots, where=f"{path}, {key!r}")
-    said = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)
+    requests = (AGAIN, OFFICIAL_SCORE_AGAIN, OFFICIAL_CHOICE_AGAIN)
     return JudgePrompts(
-        name=name, sha256=texts_sha256(*chain.from_iterable(texts.items()), *said), texts=texts
+        name=name, sha256=texts_sha256(*chain.from_iterable(texts.items()), *requests), texts=texts
     )

@@ -1,15 +1,18 @@
-"""Gets verdicts on answers: whether each is right (paper, appendix E.1: five votes, the mode counts).
+"""Gets a judge's verdicts on answers of EHRNoteQA: whether each is right.
 
-An empty answer is wrong unasked, except by the authors' prompts, which ask about every answer. A judge of entailment is asked
-whether gold follows from the answer; one passage is enough.
+Kweon et al. 2024, appendix E.1: five votes, the mode counts. Asking stops as soon as no vote that
+is missing could change the mode: after `1 1 1` of five no further is asked for, and the decision
+is the same as with all. An empty answer is wrong unasked, except by the authors' prompts, which
+ask about every answer. A judge of entailment is asked whether gold follows from the answer; one
+passage is enough.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
     AGAIN,
@@ -21,6 +24,8 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.prompts import fill_template, note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
+from medical_tasks.benchmarks.judged import check_different, user_message
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import (
     ENTAILS,
@@ -45,21 +50,28 @@ from medical_tasks.judges.reading import (
     schema_of,
     whole_number,
 )
+from medical_tasks.judges.rounds import Line, ask_together
 from medical_tasks.spec import Item, texts_sha256
 
 NO_GOLD: Final = "no gold: for people to score"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Case:
-    """An answer to be judged."""
+    """An answer to be judged.
+
+    Attributes:
+        item: what it answers.
+        answer: with the white space around it, which the authors' script sends too.
+        letter: the choice whose letter it names, for judges that do not know what letters stand
+            for; "" for none.
+        form: whether it is written freely or is a choice.
+    """
 
     item: Item
-    answer: str  # with the white space around it, which the authors' script sends too
-    form: Literal["open", "choice"]
-    letter: str = (
-        ""  # the choice whose letter it names, for judges that do not know what letters stand for
-    )
+    answer: str
+    letter: str = ""
+    form: Literal["open", "choice"] = field(kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +85,10 @@ class AnswerVerdict:
 
 
 def gold_texts(item: Item) -> tuple[str, ...]:
-    """What an open answer is compared with: the right choice's text, else the passages of evidence; nothing without gold."""
+    """What an open answer is compared with; nothing without gold.
+
+    That is the right choice's text, else the passages of evidence.
+    """
     choices = item.fields["choices"]
     if choices:
         return (str(choices[LETTERS.index(item.fields["answer"])]).strip(),)
@@ -81,43 +96,41 @@ def gold_texts(item: Item) -> tuple[str, ...]:
 
 
 def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:
-    """Asks a judge about answers."""
+    """Asks a judge about answers; one verdict an answer, in order."""
     if judging.mode != "single":
         raise UsageError(
-            "answers to EHRNoteQA are judged one at a time, so that --judging must be single. Leave it out."
+            "answers to EHRNoteQA are judged one at a time, so that --judging must be single. "
+            "Leave it out."
         )
-    if len({case.item.id for case in cases}) != len(cases):
-        raise UsageError("two items to judge have the same id. Give each item one response.")
-    asked = [questions(case, judging) for case in cases]
-    outcomes = iter(judging.judge.ask([question for each in asked for question in each]))
-    return [
-        _verdict(case, [next(outcomes) for _ in each])
-        for case, each in zip(cases, asked, strict=True)
-    ]
+    check_different((case.item.id for case in cases), "two items to judge")
+    return ask_together(judging.judge, [_answer_line(case, judging) for case in cases])
+
+
+def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
+    outcomes = yield questions(case, judging)
+    return _verdict(case, outcomes)
 
 
 def questions(case: Case, judging: Judging) -> list[Question]:
-    """What a judge is asked about an answer: one question, of entailment one a passage; none if it is empty or without gold."""
-    gold = gold_texts(case.item)
-    fields, name, prompts = case.item.fields, case.item.id, judging.prompts
-    choices = tuple(fields["choices"])
+    """What a judge is asked about an answer.
+
+    One question, of entailment one a passage; none if it is empty or without gold.
+    """
+    gold, prompts = gold_texts(case.item), judging.prompts
+    row, name = case.item.fields, case.item.id
+    choices, right = row["choices"], row["answer"]
     theirs = prompts.name == "official" and judging.judge.reads == "prompt" and choices
     output = case.answer if theirs else case.answer.strip()
     if not gold or not (output or theirs):
         return []
     if case.form == "choice":
         chosen = choices[LETTERS.index(case.letter)] if case.letter else ""
-        asked = {
-            "choices": choices,
-            "letter": fields["answer"],
-            "output": output,
-            "chosen": chosen,
-        }
-        return [choice_question(prompts, f"{name}/{CHOICE}", **asked)]
-    about = {"notes": fields["notes"], "question": fields["question"], "output": output}
+        about = {"choices": choices, "letter": right, "output": output, "chosen": chosen}
+        return [choice_question(prompts, f"{name}/{CHOICE}", **about)]
+    about = {"notes": row["notes"], "question": row["question"], "output": output}
     if choices:
-        right = choices[LETTERS.index(fields["answer"])]
-        return [open_question(prompts, f"{name}/{OPEN}", right=right, **about)]
+        text = choices[LETTERS.index(right)]
+        return [open_question(prompts, f"{name}/{OPEN}", right=text, **about)]
     if judging.judge.reads != "pair":
         return [evidence_question(prompts, f"{name}/{EVIDENCE}", evidence=gold, **about)]
     return [
@@ -143,7 +156,8 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
 # The authors' longest reply; ours are one sentence, and have room for a model that writes more.
 _REPLY_TOKENS: Final = 600
 
-# A score that stands first, whatever explains it behind; braces: the authors' form shows the score in some.
+# A score that stands first, whatever explains it behind; braces: the authors' form shows the score
+# in some.
 _SCORE_LABEL: Final = re.compile(
     r"(?:(?:so|thus|therefore),? )?(?:the )?(?:final )?score(?:[:=→]| is\b| [-–—:=]| (?=[0-9]))",
     re.I,
@@ -172,7 +186,10 @@ read_own_choice = object_reader(_CHOSEN, lambda value: bool(value["verdict"] == 
 
 
 def read_official_score(text: str) -> bool | Unreadable:
-    """Reads the authors' form: `Score: 1` first, or as the last line behind reasoning; two that differ are unreadable."""
+    """Reads the authors' form: `Score.
+
+    1` first, or as the last line behind reasoning; two that differ are unreadable.
+    """
     held = read_own_score(text)
     if isinstance(held, bool):
         return held
@@ -202,7 +219,10 @@ def _score_lines(text: str) -> list[str]:
 
 
 def read_official_choice(text: str) -> bool | Unreadable:
-    """Reads the authors' form of yes or no: the word alone, or first and a mark behind it; nothing that is taken back."""
+    """Reads the authors' form of yes or no.
+
+    The word alone, or first and a mark behind it; nothing that is taken back.
+    """
     spoken = _SO.sub("", "\n".join(reply_lines(text)).lstrip(_OPENERS))
     words = {match[1].lower() for match in _STANDS_ALONE.finditer(spoken)}
     if len(words) > 1:
@@ -222,12 +242,15 @@ def open_question(
     prompts: JudgePrompts,
     name: str,
     *,
-    notes: Sequence[Mapping[str, Any]],
+    notes: Sequence[Row],
     question: str,
     right: str,
     output: str,
 ) -> Question:
-    """Asks whether an answer is right, given the right one; for a judge of entailment, whether the right one follows from it."""
+    """Asks whether an answer is right, given the right one.
+
+    For a judge of entailment, whether the right one follows from it.
+    """
     slots = {
         "note": note_blocks(notes),
         "question": question,
@@ -240,12 +263,15 @@ def evidence_question(
     prompts: JudgePrompts,
     name: str,
     *,
-    notes: Sequence[Mapping[str, Any]],
+    notes: Sequence[Row],
     question: str,
     evidence: Sequence[str],
     output: str,
 ) -> Question:
-    """Asks whether an answer is right, given the passages; for a judge of entailment, whether the first follows from it."""
+    """Asks whether an answer is right, given the passages.
+
+    For a judge of entailment, whether the first follows from it.
+    """
     passages = "\n".join(f"- {' '.join(passage.split())}" for passage in evidence)
     slots = {"note": note_blocks(notes), "question": question, "evidence": passages}
     return _question(prompts, EVIDENCE, name, slots, output=output, hypothesis=evidence[0])
@@ -260,7 +286,10 @@ def choice_question(
     output: str,
     chosen: str = "",
 ) -> Question:
-    """Asks whether an answer is the right choice; behind it a judge of entailment reads `chosen`, the choice it names."""
+    """Asks whether an answer is the right choice.
+
+    Behind it a judge of entailment reads `chosen`, the choice it names.
+    """
     lines = [
         f"{name}. {_tidied(choice, prompts)}" for name, choice in zip(LETTERS, choices, strict=True)
     ]
@@ -278,13 +307,12 @@ _READERS: Final = {
     (OPEN, True): (read_official_score, OFFICIAL_SCORE_AGAIN, None),
     (EVIDENCE, False): (read_own_score, AGAIN, schema_of(_SCORED)),
 }
-"""By kind of question, and whether it is in the authors' form: how a reply is read, what is said when it cannot be, its schema."""
+"""By kind of question, and whether it is in the authors' form: how a reply is read, what is said
+when it cannot be, its schema."""
 
-# Their script reads its answers with pandas, which makes a number of an empty cell; so their judge reads its name.
+# Their script reads its answers with pandas, which makes a number of an empty cell; so their judge
+# reads its name.
 _EMPTY: Final = "nan"
-
-# Names alone: the forms of ours have braces of their own.
-_SLOT: Final = re.compile(r"\{(note|question|correct_answer|evidence|choices|answer|output)\}")
 
 
 def _tidied(text: str, prompts: JudgePrompts) -> str:
@@ -305,15 +333,13 @@ def _question(
     text = prompts.texts[kind]
     officially = prompts.name == "official" and (kind, True) in _READERS
     read, again, schema = _READERS[kind, officially]
+    messages = user_message(text, {**slots, "output": quoted(output)})
     if officially:
         content = fill_template(text, {**slots, "output": output or _EMPTY})
-    else:
-        # All slots at once: what stands in a note or an answer is never a slot.
-        filled = {**slots, "output": quoted(output)}
-        content = _SLOT.sub(lambda slot: filled[slot[1]], text)
+        messages = ({"role": "user", "content": content},)
     return Question(
         id=name,
-        messages=({"role": "user", "content": content},),
+        messages=messages,
         template=texts_sha256(text, again),
         read=read,
         again=again,

@@ -1,6 +1,9 @@
-"""Which choice an answer takes, read by rules and without a judge; what is not sure is unclear, which scores as wrong.
+"""Which choice an answer takes, read by rules and without a judge.
 
-The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module. Every step takes linear time.
+What is not sure is unclear, which scores as wrong.
+
+The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module. Every step takes
+linear time.
 """
 
 from __future__ import annotations
@@ -73,7 +76,8 @@ def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
 # ---- 1. Plain text ----
 
 MAX_ANSWER: Final = 8_000
-"""Most characters of an answer that are read, three times what the tasks let a model write; its end is kept."""
+"""Most characters of an answer that are read, three times what the tasks let a model write; its end
+is kept."""
 
 _SIGNS: Final[dict[int, str]] = {
     ord(sign): instead
@@ -108,7 +112,8 @@ _HTML: Final = re.compile(
     r"</?(?:b|i|u|em|strong|span|mark|p|div|code|h[1-6])(?: [^<>\n]{0,80})?>", re.I
 )
 _BULLET: Final = re.compile(r"(?:^|(?<=\n))(?:(?:[-•>+]|#{1,6}) )+")
-# The choices to choose from, which a form may repeat, and what may stand before an answer and says nothing.
+# The choices to choose from, which a form may repeat, and what may stand before an answer and says
+# nothing.
 _FROM: Final = re.compile(r" ?\((?:[A-J](?: ?[,/|-] ?| or )){1,9}[A-J]\)(?= ?:)")
 _OPENING: Final = re.compile(
     r"\A(?:1[.):] |(?:sure|okay|ok|well|certainly|hmm+|alright|right|of course|hello|hi|undoubtedly"
@@ -138,8 +143,11 @@ def _plain(answer: str) -> str:
 
 
 def _marks_in_lines(text: str) -> str:
-    """Puts choices that have marks into lines of their own: `A ❌ B ✅ C ❌` is "A: incorrect", "B: correct", "C: incorrect"."""
-    behind = [(found[1], found[2]) for found in _MARKED_BEHIND.finditer(text)]
+    """Puts choices that have marks into lines of their own.
+
+    `A ❌ B ✅ C ❌` is "A: incorrect", "B: correct", "C: incorrect".
+    """
+    behind = [(match[1], match[2]) for match in _MARKED_BEHIND.finditer(text)]
     before = [(found[2], found[1]) for found in _MARKED_BEFORE.finditer(text)]
     marked = behind if text[:2].strip("([ ")[:1].isalpha() else before
     if len({name for name, _ in marked}) < _LEAST_MARKED:
@@ -148,8 +156,9 @@ def _marks_in_lines(text: str) -> str:
 
 
 # ---- 2. Mentions ----
-# A mention is one sign: a letter of the first block, the whole text of a choice of the second, or, of the third, one or two words
-# that are a choice's text and stand in a sentence that goes on. `_SET_ASIDE` takes the place of what is not taken.
+# A mention is one sign: a letter of the first block, the whole text of a choice of the second, or,
+# of the third, one or two words that are a choice's text and stand in a sentence that goes on.
+# `_SET_ASIDE` takes the place of what is not taken.
 
 _LETTER0, _TEXT0, _PASSING0 = 0xE000, 0xE100, 0xE200
 _L, _T, _P, _SET_ASIDE = "[\ue000-\ue019]", "[\ue100-\ue119]", "[\ue200-\ue219]", "\ue300"
@@ -181,13 +190,13 @@ def _patterns(choices: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str
     }
     letter = re.compile(_filled(_GRAMMAR["letter"], own))
     words = [_words(choice) for choice in choices]
-    known = [
+    distinct = [
         number
         for number, text in enumerate(words)
         if words.count(text) == 1 and len("".join(text)) > 1
     ]
     parts = []
-    for number in sorted(known, key=lambda number: -len(" ".join(words[number]))):
+    for number in sorted(distinct, key=lambda number: -len(" ".join(words[number]))):
         article = len(words[number]) > 2 and words[number][0] in ("a", "an", "the")
         text = "[\\W_]{1,4}".join(map(re.escape, words[number][article:]))
         parts.append(
@@ -285,7 +294,10 @@ _SHORTEST_TEXT: Final = 4  # letters
 
 @dataclass(frozen=True)
 class _Claim:
-    """What an answer says at one place: the choices it takes, the rule, how strongly, and whether it takes back what was said."""
+    """What an answer says at one place.
+
+    The choices it takes, the rule, how strongly, and whether it takes back what was said.
+    """
 
     place: int
     taken: frozenset[int]
@@ -361,7 +373,10 @@ class _Answer:
         )
 
     def _stands(self, match: re.Match[str]) -> bool:
-        """Whether what a form of words takes is meant: not denied, supposed, asked, hedged or thought by somebody else."""
+        """Whether what a form of words takes is meant.
+
+        Not denied, supposed, asked, hedged or thought by somebody else.
+        """
         sentence = self._sentence_before(match.start())
         ends = [end.end() for end in _RULES["clause_end"].finditer(sentence)]
         clause = sentence[ends[-1] :] if ends else sentence
@@ -394,31 +409,34 @@ class _Answer:
     def _confirmed(self) -> Iterator[_Claim]:
         """A choice that is asked about and then affirmed: `Is it D? Yes.`, or so."""
         for start, end in itertools.pairwise(self._ends):
-            asked = self.text[start:end]
-            if "?" in asked[-4:] and _RULES["yes"].match(self.text[end : end + 20].lstrip()):
-                taken = _taken(asked)
+            question = self.text[start:end]
+            if "?" in question[-4:] and _RULES["yes"].match(self.text[end : end + 20].lstrip()):
+                taken = _taken(question)
                 if len(taken) == 1:
                     yield _Claim(start, taken, "asked and confirmed", _PLAINLY)
 
     def _by_verdicts(self) -> Iterator[_Claim]:
         """The one choice that is called right where each has a line that says whether it is."""
         right: dict[int, int] = {}
-        told = set()
+        judged = set()
         for part in _VERDICT_PARTS.finditer(self.text):
             match = _RULES["verdict_line"].fullmatch(part[0])
             if match:
-                told.add(_number(match[1]))
+                judged.add(_number(match[1]))
                 denied = _RULES["negation"].search(
                     part[0][max(0, match.start(2) - 12) : match.start(2)]
                 )
                 if match[2].lower() in ("correct", "right", "yes", "true") and not denied:
                     right[_number(match[1])] = part.start()
-        if len(told) > 2 and len(right) == 1:
+        if len(judged) > 2 and len(right) == 1:
             ((number, place),) = right.items()
             yield _Claim(place, frozenset((number,)), "called correct", _PLAINLY)
 
     def _last_line(self) -> Iterator[_Claim]:
-        """A letter alone in the last line; behind lines that go through the choices it repeats one of them."""
+        """A letter alone in the last line.
+
+        Behind lines that go through the choices it repeats one of them.
+        """
         *before, line = self.text.split("\n")
         alone = _RULES["label_alone"].fullmatch(line)
         if before and alone:
@@ -446,7 +464,10 @@ class _Answer:
 
     @staticmethod
     def _label_of_answer(rest: str) -> bool:
-        """Whether `A:` that begins an answer stands for the word: behind it is a letter alone, or the text of another choice."""
+        """Whether `A:` that begins an answer stands for the word.
+
+        Behind it is a letter alone, or the text of another choice.
+        """
         line = rest.partition("\n")[0]
         texts = {_number(sign) for sign in re.findall(f"{_T}|{_P}", line)}
         return (
@@ -456,51 +477,52 @@ class _Answer:
         )
 
     def only_text(self, sizes: Sequence[tuple[int, int]]) -> int | None:
-        """The only choice whose whole text is meant; one of one or two words has to stand at an end of a short answer."""
+        """The only choice whose whole text is meant, which is not denied at any place.
+
+        A text of one or two words has to stand at an end of a short answer.
+
+        Args:
+            sizes: of each choice the number of words, and of characters.
+        """
         named: set[int] = set()
         meant = denied = False
         last = 0
         for match in re.finditer(f"{_T}|{_P}", self.text):
             between = self.text[last : match.start()]
-            start = self._sentence_before(match.start())
-            clause = _RULES["text_clause"].split(between if last and between in start else start)[
-                -1
-            ]
+            # "neither X nor Y": what is denied of the first is denied of the second.
             joined = last and re.fullmatch(r",? ?(?:and|or|nor)? ?(?:an? |the )?", between)
-            denied = (
-                bool(denied and joined)
-                or bool(
-                    _RULES["denies_text"].search(clause)
-                    or _RULES["others"].search(clause)
-                    or _RULES["supposed"].search(start)
-                )
-                or any(
-                    rule.match(self.text, match.end())
-                    for rule in (
-                        _RULES["denied_text"],
-                        _RULES["refuted"],
-                        _RULES["supposed_behind"],
-                    )
-                )
-                or bool(
-                    re.search(
-                        _L,
-                        self.text[
-                            self._sentence_start(match.start()) : self._sentence_end(match.end())
-                        ],
-                    )
-                )
-                or self._asked(match.end())
-            )
+            denied = bool(denied and joined) or self._denies(match, between if last else None)
             last = match.end()
-            if not denied:
-                number = _number(match[0])
-                named.add(number)
-                words, signs = sizes[number]
-                ends = not self.text[match.end() :].strip(" .!\n)")
-                edge = signs >= _SHORTEST_TEXT and (ends or (match.start() == 0 and words > 1))
-                meant = meant or words >= _LONG or (edge and self.text.count(" ") < _SHORT_ANSWER)
+            if denied:
+                continue
+            number = _number(match[0])
+            named.add(number)
+            words, signs = sizes[number]
+            ends = not self.text[match.end() :].strip(" .!\n)")
+            edge = signs >= _SHORTEST_TEXT and (ends or (match.start() == 0 and words > 1))
+            meant = meant or words >= _LONG or (edge and self.text.count(" ") < _SHORT_ANSWER)
         return named.pop() if len(named) == 1 and meant else None
+
+    def _denies(self, match: re.Match[str], between: str | None) -> bool:
+        """Whether a choice's text is named without being meant.
+
+        `between`: what stands since the text before it.
+        """
+        start = self._sentence_before(match.start())
+        said = between if between is not None and between in start else start
+        clause = _RULES["text_clause"].split(said)[-1]
+        sentence = self.text[self._sentence_start(match.start()) : self._sentence_end(match.end())]
+        return (
+            any(_RULES[name].search(clause) for name in ("denies_text", "others"))
+            or any(
+                _RULES[name].match(self.text, match.end())
+                for name in ("denied_text", "refuted", "supposed_behind")
+            )
+            or _RULES["supposed"].search(start) is not None
+            # A letter in the sentence says more than a text does.
+            or re.search(_L, sentence) is not None
+            or self._asked(match.end())
+        )
 
 
 def _taken(text: str) -> frozenset[int]:

@@ -1,6 +1,9 @@
-"""The numbers of EHRNoteQA for answers at hand: what `metrics/ehrnoteqa` computes, without any framework.
+"""The numbers of EHRNoteQA for answers at hand.
 
-Judges that read prompts need the notes, and with them the guard of `medical-tasks run` and `score`; none is offered here.
+What `metrics/ehrnoteqa` computes, without any framework.
+
+Judges that read prompts need the notes, and with them the guard of `medical-tasks run` and `score`;
+none is offered here.
 """
 
 from __future__ import annotations
@@ -10,22 +13,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
+from medical_tasks.benchmarks.at_hand import (
+    check_counts,
+    figures_at_hand,
+    item_at_hand,
+    judge_at_hand,
+    task_at_hand,
+)
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import Decided, decide
-from medical_tasks.judges.lexical import GIVEN, LEXICAL
+from medical_tasks.judges.lexical import GIVEN
 from medical_tasks.judges.session import open_offline
-from medical_tasks.runs.results import flat, summarise
+from medical_tasks.runs.results import flat
 from medical_tasks.spec import Item, TaskSpec
 
 FORMATS: Final = ("open", "mc", "prob_index", "prob_value")
 MISSING: Final = "judge: no verdict given"
 
 Vote = bool | int | None
-Reference = str | Mapping[str, Any]
+Reference = str | Row
 """The right answer's text; or `choices` (five texts) with `answer`, the letter of the right one."""
 
 
@@ -40,15 +51,20 @@ def score_answers(
 ) -> dict[str, Any]:
     """Scores answers; the figures are those of `runs.results.flat`, with `judge` and `coverage`.
 
-    `references`: the right answer of each, with its choices in all formats but `open`. `verdicts`: right or not, None, or votes.
+    Args:
+        answers: the answers; of the formats of probabilities `ChoiceScores` as text.
+        references: the right answer of each, with its choices in all formats but `open`.
+        format: one of `FORMATS`.
+        verdicts: of each answer right or not, None, or votes of these.
+        judge: who decides where nobody has: `lexical`, or `nli/FOLDER`.
+        arguments: checkpoints of embeddings, for the format `open`.
     """
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
-    if len(answers) != len(references):
-        raise ValueError(
-            f"references must be as many as predictions, {len(answers)}; got {len(references)}"
-        )
-    task = _task(format, arguments or {})
+    check_counts(answers, references=references)
+    name = format if format in ("open", "mc") else f"mc_{format}"
+    task = next(task for task in TASKS if task.options["format"] == name)
+    arguments = arguments or {}
     if verdicts is not None and not task.judge:
         raise ValueError(f"verdicts are for the formats open and mc; got some for {format}")
     if arguments and format != "open":
@@ -56,58 +72,37 @@ def score_answers(
             f"checkpoints of embeddings are for the format open; got some for {format}"
         )
     items = [_item(row, reference, format) for row, reference in enumerate(references)]
-    with _judging(task, verdicts, judge, len(items)) as judging:
+    with _judging(task, verdicts, judge, answers) as judging:
         scores = score_items(task, items, answers, judging=judging, arguments=arguments)
-    summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
-    named = (
-        "none"
-        if judging is None
-        else LEXICAL
-        if judging.judge.name == "lexical"
-        else judging.judge.name
-    )
-    result: dict[str, Any] = {"judge": named, **flat(summary["metrics"])}
-    result["coverage"] = {
-        "answers": len(items),
-        "missing": sum(score.unscored is not None for score in scores),
+    # Answers at hand have no level.
+    task = replace(task, name=f"ehrnoteqa_{name}")
+    task = task_at_hand(task, lambda metric: not metric.needs or metric.needs in arguments)
+    missing = sum(score.unscored is not None for score in scores)
+    return {
+        "judge": judge_at_hand(judge, verdicts) if task.judge else "none",
+        **flat(figures_at_hand(task, items, scores)),
+        "coverage": {"answers": len(items), "missing": missing},
     }
-    return result
-
-
-def _task(form: str, arguments: Mapping[str, str]) -> TaskSpec:
-    """A task of the format; answers at hand have no level and no groups."""
-    long = form if form in ("open", "mc") else f"mc_{form}"
-    task = next(task for task in TASKS if task.options["format"] == long)
-    metrics = tuple(
-        metric for metric in task.metrics if not metric.needs or metric.needs in arguments
-    )
-    return replace(task, name=f"ehrnoteqa_{long}", metrics=metrics, groups=())
 
 
 def _item(row: int, reference: Reference, form: str) -> Item:
-    fields: dict[str, Any] = {
-        "question": "",
-        "notes": [],
-        "choices": [],
-        "evidence": [],
-        "answer": "",
-    }
     if isinstance(reference, str):
         if form != "open":
             raise ValueError(
                 f"reference {row} must have choices and answer in the format {form}; got a text"
             )
         # The only choice there is, as far as the scorer knows.
-        fields |= {"choices": [reference], "answer": LETTERS[0]}
+        choices, letter = [reference], LETTERS[0]
     else:
         choices, letter = list(reference.get("choices") or ()), str(reference.get("answer") or "")
-        if len(choices) != len(LETTERS) or len(letter) != 1 or letter not in LETTERS:
+        if len(choices) != len(LETTERS) or letter not in tuple(LETTERS):
             raise ValueError(
-                f"reference {row} must have {len(LETTERS)} choices and as answer one of the letters {LETTERS}; got "
-                f"{len(choices)} choices and a letter of {len(letter)} characters"
+                f"reference {row} must have {len(LETTERS)} choices and as answer one of the "
+                f"letters {LETTERS}; got {len(choices)} choices and a letter of {len(letter)} "
+                "characters"
             )
-        fields |= {"choices": choices, "answer": letter}
-    return Item(id=str(row), fields=fields, groups={}, cluster=str(row))
+    fields = {"question": "", "notes": [], "choices": choices, "evidence": [], "answer": letter}
+    return item_at_hand(row, fields)
 
 
 class _Given:
@@ -121,45 +116,46 @@ class _Given:
         self._votes = votes
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        outcomes: list[Verdict | Unscored] = []
-        for question in questions:
-            votes = [
-                None if vote is None else bool(vote)
-                for vote in self._votes[int(question.id.partition("/")[0])]
-            ]
-            # In tuples, as a vote of False is not the same as none.
-            decision = decide([None if vote is None else (vote,) for vote in votes], len(votes))
-            if isinstance(decision, Decided):
-                known = tuple(vote for vote in votes if vote is not None)
-                outcomes.append(Verdict(id=question.id, value=decision.value[0], votes=known))
-            else:
-                outcomes.append(Unscored(id=question.id, reason=MISSING))
-        return outcomes
+        return [
+            self._decided(question.id, self._votes[int(question.id.partition("/")[0])])
+            for question in questions
+        ]
+
+    @staticmethod
+    def _decided(name: str, votes: Sequence[Vote]) -> Verdict | Unscored:
+        known = tuple(bool(vote) for vote in votes if vote is not None)
+        # In tuples, as a vote of False is not the same as none.
+        decision = decide([None if vote is None else (bool(vote),) for vote in votes], len(votes))
+        if isinstance(decision, Decided):
+            return Verdict(id=name, value=decision.value[0], votes=known)
+        return Unscored(id=name, reason=MISSING)
 
 
 @contextlib.contextmanager
 def _judging(
-    task: TaskSpec, verdicts: Sequence[Vote | Sequence[Vote]] | None, name: str, rows: int
+    task: TaskSpec,
+    verdicts: Sequence[Vote | Sequence[Vote]] | None,
+    judge: str,
+    answers: Sequence[str],
 ) -> Iterator[Judging | None]:
+    """Opens who decides; nobody does in the formats of probabilities."""
     if not task.judge:
         yield None
-        return
-    prompts = load_judge_prompts(task)
-    if verdicts is not None:
-        yield Judging(judge=_Given(_votes(verdicts, rows)), prompts=prompts)
-        return
-    with open_offline(name, unread="notes") as session:
-        yield Judging(judge=session, prompts=prompts)
+    elif verdicts is not None:
+        check_counts(answers, verdicts=verdicts)
+        yield Judging(judge=_Given(_votes(verdicts)), prompts=load_judge_prompts(task))
+    else:
+        with open_offline(judge, unread="notes") as session:
+            yield Judging(judge=session, prompts=load_judge_prompts(task))
 
 
-def _votes(verdicts: Sequence[Vote | Sequence[Vote]], rows: int) -> list[list[Vote]]:
-    if len(verdicts) != rows:
-        raise ValueError(f"verdicts must be as many as predictions, {rows}; got {len(verdicts)}")
-    votes = [list(each) if isinstance(each, Sequence) else [each] for each in verdicts]
-    for row, each in enumerate(votes):
-        strange = [vote for vote in each if vote not in (None, 0, 1)]
-        if strange or not each:
+def _votes(verdicts: Sequence[Vote | Sequence[Vote]]) -> list[list[Vote]]:
+    votes = [list(said) if isinstance(said, Sequence) else [said] for said in verdicts]
+    for row, of_answer in enumerate(votes):
+        strange = [vote for vote in of_answer if vote not in (None, 0, 1)]
+        if strange or not of_answer:
             raise ValueError(
-                f"the verdict on prediction {row} must be 1, 0, None, or a list of at least one of these; got {strange[:1] or each}"
+                f"the verdict on prediction {row} must be 1, 0, None, or a list of at least one of "
+                f"these; got {strange[:1] or of_answer}"
             )
     return votes

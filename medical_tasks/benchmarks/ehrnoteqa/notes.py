@@ -1,6 +1,7 @@
-"""The notes: discharge summaries of the wanted patients out of MIMIC-IV-Note's `discharge.csv.gz`, as the paper prepares them.
+"""The notes: discharge summaries of the wanted patients, as the paper prepares them.
 
-Headers (appendix C.1) are those of the authors' script; figure 2 of the paper shows a time in them as well, figure 5 does not.
+They are read out of MIMIC-IV-Note's `discharge.csv.gz`. Headers (appendix C.1) are those of the
+authors' script; figure 2 of the paper shows a time in them as well, figure 5 does not.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.csv_files import StreamedRow, stream_rows
@@ -35,6 +37,15 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
 
 
+class NoteRow(TypedDict):
+    """A note in a row of the dataset."""
+
+    note_id: str
+    hadm_id: str
+    charttime: str
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Note:
     """A discharge summary. `charttime`: `YYYY-MM-DD HH:MM:SS`, as released."""
@@ -46,7 +57,7 @@ class Note:
     text: str
 
     @property
-    def row(self) -> dict[str, str]:
+    def row(self) -> NoteRow:
         """What of it a dataset's row has."""
         return {
             "note_id": self.note_id,
@@ -59,7 +70,8 @@ class Note:
 def reduced_space(text: str) -> str:
     """Reduces white space as appendix C.1 does, in linear time.
 
-    A run becomes a line end if it begins or ends with one; any other run of two or more becomes a space, even around a line end.
+    A run becomes a line end if it begins or ends with one; any other run of two or more becomes a
+    space, even around a line end.
     """
     return _GAP.sub(lambda gap: "\n" if "\n" in (gap[0][0], gap[0][-1]) else " ", text).strip()
 
@@ -70,9 +82,12 @@ def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -
 
 
 def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]:
-    """Reads the notes of some patients, as many as expected of each; the memory is that of these notes."""
+    """Reads the notes of some patients, as many as expected of each.
+
+    The memory is that of these notes.
+    """
     notes: dict[str, list[Note]] = {patient: [] for patient in expected}
-    found = dict.fromkeys(expected, 0)
+    counts = dict.fromkeys(expected, 0)
     seen: set[str] = set()
     with reading(path) as on_read:
         wanted = {"subject_id": expected.keys()}
@@ -82,12 +97,12 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
             if note.note_id in seen:
                 raise _wrong(path, row, "note_id", "must be unique, it stands in the file already")
             seen.add(note.note_id)
-            found[patient] += 1
+            counts[patient] += 1
             if (
-                found[patient] <= expected[patient]
+                counts[patient] <= expected[patient]
             ):  # a file with too many is refused below: not all of them are held
                 notes[patient].append(note)
-    _check_numbers(path, found, expected)
+    _check_numbers(path, counts, expected)
     for each in notes.values():
         each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
     return notes
@@ -128,11 +143,13 @@ def _note(path: Path, row: StreamedRow) -> Note:
 
 
 def _wrong(path: Path, row: StreamedRow, field: str, rule: str) -> UsageError:
-    # Columns that are swapped may hold a note in any field: nothing longer than an id or a time is shown.
+    # Columns that are swapped may hold a note in any field: nothing longer than an id or a time is
+    # shown.
     value = row.cells[field]
     shown = repr(value) if len(value) <= _SHOWN_CHARS else f"a text of {len(value)} characters"
     return UsageError(
-        f"{path}: row {row.number:,}, patient {row.cells['subject_id']}, field {field!r}: {rule}, got {shown}. Download the "
+        f"{path}: row {row.number:,}, patient {row.cells['subject_id']}, field {field!r}: "
+        f"{rule}, got {shown}. Download the "
         f"{_RELEASE} again."
     )
 
@@ -141,12 +158,14 @@ def _check_numbers(path: Path, found: Mapping[str, int], expected: Mapping[str, 
     differ = [patient for patient, count in expected.items() if found[patient] != count]
     if not differ:
         return
-    told = [
+    problems = [
         f"patient {each}: {found[each]:,} found, {expected[each]:,} expected" for each in differ
     ]
-    lines = listed(told, 10, between="\n  ")
+    lines = listed(problems, 10, between="\n  ")
     raise UsageError(
-        f"{path}: {len(differ):,} of {len(expected):,} patients have not the number of notes that their question's num_notes "
-        f"says:\n  {lines}\nThe file is cut off or of another release. The questions are about MIMIC-IV-Note 2.2: "
+        f"{path}: {len(differ):,} of {len(expected):,} patients have not the number of notes "
+        "that their question's num_notes "
+        f"says:\n  {lines}\nThe file is cut off or of another release. The questions are about "
+        "MIMIC-IV-Note 2.2: "
         "https://physionet.org/content/mimic-iv-note/2.2/ (331,794 notes)."
     )

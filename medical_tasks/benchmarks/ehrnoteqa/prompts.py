@@ -1,6 +1,7 @@
 """Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-What they share comes first, so that servers cache the notes. Notes too long lose words from the oldest on, a rule of ours.
+What they share comes first, so that servers cache the notes. Notes too long lose words from the
+oldest on, a rule of ours.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import re
 import string
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
+from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow, prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
-from medical_tasks.data.dataset_source import repository_file
+from medical_tasks.data.dataset_source import Row, repository_file
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
@@ -37,14 +38,18 @@ FORMS: Final[dict[str, str]] = _TEXTS["forms"]
 """The last paragraph of each format."""
 
 _SHOWS_CHOICES: Final = ("mc", "mc_prob_index")
-# The authors' names of the formats, and of the form they asked GPT models in; the other is that of one family of models.
+# The authors' names of the formats, and of the form they asked GPT models in; the other is that of
+# one family of models.
 _OFFICIAL_KEYS: Final[Mapping[str, str]] = {"open": "openended", "mc": "multichoice"}
 _OFFICIAL_FORM: Final = "gpt"
 _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 
 
 def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None) -> PromptSet:
-    """Makes the prompts of a task; all can leave out words of the notes, those of the probability tasks have continuations."""
+    """Makes the prompts of a task.
+
+    All can leave out words of the notes, those of the probability tasks have continuations.
+    """
     form = task.options["format"]
     check_prompt_set(task, name)
     if name == "official":
@@ -76,15 +81,21 @@ def load_prompts(task: TaskSpec, name: str = "own", upstream: Path | None = None
     )
 
 
-def note_blocks(notes: Sequence[Mapping[str, Any]]) -> str:
-    """Puts notes, as the dataset has them, between their marks, one blank line apart; the authors' block is the same."""
+def note_blocks(notes: Sequence[Row]) -> str:
+    """Puts notes, as the dataset has them, between their marks, one blank line apart.
+
+    The authors' block is the same.
+    """
     return "\n\n".join(
         NOTE.format(number=number, text=note["text"]) for number, note in enumerate(notes, start=1)
     )
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes gold as an answer: text, letter and text, or sure `ChoiceScores`; "" where the set knows no answer."""
+    """Writes gold as an answer: text, letter and text, or sure `ChoiceScores`.
+
+    "" where the set knows no answer.
+    """
     form = task.options["format"]
     if not item.fields["choices"]:
         return "\n".join(item.fields["evidence"]) if form == "open" else ""
@@ -119,7 +130,8 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
     key = _OFFICIAL_KEYS.get(task.options["format"])
     if key is None:
         raise UsageError(
-            f"{task.name} has no official prompts: the authors asked for probabilities through the LM evaluation harness and "
+            f"{task.name} has no official prompts: the authors asked for probabilities through "
+            "the LM evaluation harness and "
             "released no prompts of it. Use --prompts own."
         )
     path, prompts = read_prompt_dict(upstream, "generation")
@@ -142,20 +154,23 @@ _HEADER = re.compile("".join(rf"{re.escape(label)}[^\n]*\n" for label in _LABELS
 
 
 def shortened(item: Item, words: int) -> Item:
-    """Leaves out so many words of an item's notes: the oldest note's first, from the beginning of its body. Headers stay."""
+    """Leaves out so many words of an item's notes.
+
+    The oldest note's first, from the beginning of its body. Headers stay.
+    """
     if words < 0:
         raise ValueError(f"words must be at least 0, got {words}")
     if words == 0:
         return item
     notes, left = [], words
     for note in item.fields["notes"]:
-        made, gone = _without(note, left)
-        notes.append(made)
+        shorter, gone = _without(note, left)
+        notes.append(shorter)
         left -= gone
     return dataclasses.replace(item, fields={**item.fields, "notes": notes})
 
 
-def _without(note: dict[str, Any], words: int) -> tuple[dict[str, Any], int]:
+def _without(note: NoteRow, words: int) -> tuple[NoteRow, int]:
     """A note without so many words, or all it has, and their number."""
     text = note["text"]
     header = _HEADER.match(text)
@@ -168,8 +183,9 @@ def _without(note: dict[str, Any], words: int) -> tuple[dict[str, Any], int]:
     return {**note, "text": text[:start] + MARKER.format(words=gone) + kept}, gone
 
 
-# The authors' prompts: two files `utils.py` of their repository, each with one dict of texts, read as data and never run.
-# Theirs are filled by `str.format_map`; here by parts, so that braces in notes and answers stay what they are.
+# The authors' prompts: two files `utils.py` of their repository, each with one dict of texts, read
+# as data and never run. Theirs are filled by `str.format_map`; here by parts, so that braces in
+# notes and answers stay what they are.
 
 _NAME: Final = "PROMPT_DICT"
 _AGAIN: Final = "Download it again."
@@ -177,12 +193,13 @@ _AGAIN: Final = "Download it again."
 
 def read_prompt_dict(
     upstream: Path | None, part: Literal["generation", "evaluation"]
-) -> tuple[Path, Mapping[Any, Any]]:
-    """Reads the dict of prompts of one half of the authors' repository, for models or for the judge."""
-    found = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
-    tree = parse_python(
-        found, lambda _: UsageError(f"{found}: is no Python file in UTF-8. {_AGAIN}")
-    )
+) -> tuple[Path, Mapping[object, object]]:
+    """Reads the dict of prompts of one half of the authors' repository.
+
+    `part`: for models or for the judge.
+    """
+    path = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
+    tree = parse_python(path, lambda _: UsageError(f"{path}: is no Python file in UTF-8. {_AGAIN}"))
     values = [
         node.value
         for node in tree.body
@@ -191,18 +208,18 @@ def read_prompt_dict(
     ]
     if len(values) != 1:
         raise UsageError(
-            f"{found}: assigns {_NAME} {len(values)} times, needs to do it once. {_AGAIN}"
+            f"{path}: assigns {_NAME} {len(values)} times, needs to do it once. {_AGAIN}"
         )
     try:
         prompts = ast.literal_eval(values[0])
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
-        raise UsageError(f"{found}: {_NAME} holds more than literals. {_AGAIN}") from error
+        raise UsageError(f"{path}: {_NAME} holds more than literals. {_AGAIN}") from error
     if not isinstance(prompts, dict):
-        raise UsageError(f"{found}: {_NAME} is no dict. {_AGAIN}")
-    return found, prompts
+        raise UsageError(f"{path}: {_NAME} is no dict. {_AGAIN}")
+    return path, prompts
 
 
-def check_template(text: Any, slots: Collection[str], *, where: str) -> str:
+def check_template(text: object, slots: Collection[str], *, where: str) -> str:
     """Checks one of the authors' texts."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: is no text. {_AGAIN}")
@@ -215,7 +232,8 @@ def check_template(text: Any, slots: Collection[str], *, where: str) -> str:
     ):
         named = ", ".join(f"{{{slot}}}" for slot in slots)
         raise UsageError(
-            f"{where}: must have each of {named} once and no other slot; it has {len(fields)} in all. {_AGAIN}"
+            f"{where}: must have each of {named} once and no other slot; it has {len(fields)} in "
+            f"all. {_AGAIN}"
         )
     return text
 

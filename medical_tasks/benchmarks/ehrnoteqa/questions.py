@@ -1,6 +1,7 @@
 """The questions, the ten categories they fall into, and the dataset's rows; messages quote nothing.
 
-The authors released no categories (appendix D); our rule was made with sight of the 40 examples in tables 3 and 9.
+The authors released no categories (appendix D); our rule was made with sight of the 40 examples in
+tables 3 and 9.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict, cast
 
-from medical_tasks.benchmarks.ehrnoteqa.notes import Note
+from medical_tasks.benchmarks.ehrnoteqa.notes import Note, NoteRow
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
 from medical_tasks.io.json_records import (
@@ -27,9 +28,11 @@ from medical_tasks.io.json_records import (
 )
 
 FALLBACK: Final = "treatment"
-"""Of a question in which no word is found: the category that most questions have (64 %, table 3)."""
+"""Of a question in which no word is found: the category that most questions have (64 %, table 3).
+"""
 
-# What such a clause names is given, not asked: "Given the history of X, what ...". One clause, up to its comma.
+# What such a clause names is given, not asked: "Given the history of X, what ...". One clause, up
+# to its comma.
 _GIVEN = re.compile(
     r"(?:given|considering|based on|according to|as per|after|following|during|upon)\b[^,?]*,"
 )
@@ -109,11 +112,14 @@ _PATTERNS: Final = {
 
 
 def question_categories(question: str) -> tuple[str, ...]:
-    """Assigns one or more of `CATEGORIES` to a question, in their order; `FALLBACK` alone where no word is found."""
+    """Assigns one or more of `CATEGORIES` to a question, in their order.
+
+    `FALLBACK` alone where no word is found.
+    """
     text = " ".join(question.lower().replace("\u2019", "'").split())
-    asked = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
-    found = tuple(category for category, pattern in _PATTERNS.items() if pattern.search(asked))
-    return found or (FALLBACK,)
+    core = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
+    categories = tuple(category for category, pattern in _PATTERNS.items() if pattern.search(core))
+    return categories or (FALLBACK,)
 
 
 LETTERS = "ABCDE"
@@ -125,9 +131,29 @@ _DOWNLOAD_AGAIN = "Download it again."
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
+class QuestionRow(TypedDict):
+    """A row of the dataset, and what an item's `fields` are; see `COLUMNS`."""
+
+    id: str
+    patient_id: str
+    level: int
+    num_notes: int
+    clinician: str
+    question: str
+    choices: list[str]
+    answer: str
+    categories: list[str]
+    evidence: list[str]
+    notes: list[NoteRow]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question about a patient's discharge summaries."""
+    """A question about a patient's discharge summaries.
+
+    Attributes:
+        categories: None where the file does not say, as the official one.
+    """
 
     patient_id: str
     level: int
@@ -136,12 +162,10 @@ class Question:
     question: str
     choices: tuple[str, ...]
     answer: str
-    categories: tuple[str, ...] | None = (
-        None  # None where the file does not say, as the official one
-    )
+    categories: tuple[str, ...] | None = None
 
 
-def _is_number(value: Any, *, lowest: int = 0) -> bool:
+def _is_number(value: object, *, lowest: int = 0) -> bool:
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     return isinstance(text, str) and _NUMBER.fullmatch(text) is not None and int(text) >= lowest
 
@@ -195,7 +219,7 @@ _ID = re.compile(r"[!-~]{1,60}")
 _TIME = "%Y-%m-%d %H:%M:%S"
 
 
-def _is_time(text: Any) -> bool:
+def _is_time(text: object) -> bool:
     try:
         # Written back, since strptime takes 1-2-2150 as readily, which would not sort.
         return (
@@ -206,7 +230,7 @@ def _is_time(text: Any) -> bool:
         return False
 
 
-def _is_note(value: Any) -> bool:
+def _is_note(value: object) -> bool:
     return (
         isinstance(value, dict)
         and value.keys() == _NOTE_FIELDS
@@ -257,7 +281,7 @@ OWN_FIELDS: dict[str, Field] = {
 """What a record has; `categories` and `evidence` may be absent."""
 
 
-def read_own_rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_own_rows(path: Path) -> Iterator[QuestionRow]:
     """Reads questions on one's own notes; a record without `categories` gets those of the rule."""
     lines: dict[str, int] = {}
     for record in read_records(path, OWN_FIELDS, release=_OWN_FILE, again=_WRITE_AGAIN):
@@ -265,7 +289,7 @@ def read_own_rows(path: Path) -> Iterator[dict[str, Any]]:
         _check_own(record, lines)
         row.setdefault("categories", list(question_categories(row["question"])))
         row.setdefault("evidence", [])
-        yield {name: row[name] for name in OWN_FIELDS}
+        yield cast(QuestionRow, {name: row[name] for name in OWN_FIELDS})
 
 
 def _check_own(record: Record, lines: dict[str, int]) -> None:
@@ -361,7 +385,7 @@ METRIC_COLUMNS: Columns = {
 """What `metrics/ehrnoteqa` reads of a row, by its official and its built columns."""
 
 
-def joined_row(question: Question, notes: Iterable[Note]) -> dict[str, Any]:
+def joined_row(question: Question, notes: Iterable[Note]) -> QuestionRow:
     """Makes the row of a question of the benchmark."""
     categories = question.categories
     return {
@@ -390,9 +414,9 @@ def one_note_row(
     categories: Iterable[str],
     evidence: Iterable[str] = (),
     clinician: str = "",
-) -> dict[str, Any]:
+) -> QuestionRow:
     """Makes the row of a question about one note, of a set without levels and choices."""
-    asked = Question(
+    built = Question(
         patient_id=note_id,
         level=0,
         num_notes=1,
@@ -403,4 +427,6 @@ def one_note_row(
         categories=tuple(categories),
     )
     note = Note(note_id=note_id, hadm_id="", charttime="", seq=0, text=text)
-    return joined_row(asked, [note]) | {"id": row_id, "evidence": list(evidence)}
+    row = joined_row(built, [note])
+    row["id"], row["evidence"] = row_id, list(evidence)
+    return row

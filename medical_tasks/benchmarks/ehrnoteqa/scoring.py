@@ -1,7 +1,13 @@
-"""Scores answers of EHRNoteQA (Kweon et al. 2024, sections 4.1 and 4.3): by a judge, by rules, by words, by probabilities.
+"""Scores answers of EHRNoteQA: by a judge, by rules, by words, by probabilities.
 
-A missing verdict decides nothing. Nothing in `parsed` and `why` quotes an answer. A tie of probabilities is wrong; a choice that a
-server does not report ranks below all that it reports, at most at `below`, and what is certain all the same is decided.
+Kweon et al. 2024, https://arxiv.org/abs/2402.16040, sections 4.1 and 4.3; reference
+implementation: https://github.com/ji-youn-kim/EHRNoteQA, `src/evaluation/evaluate.py`.
+
+    medical-tasks score ehrnoteqa_mc_level1 --responses answers.jsonl --judge JUDGE
+
+A missing verdict decides nothing. Nothing in `parsed` and `why` quotes an answer. A tie of
+probabilities is wrong; a choice that a server does not report ranks below all that it reports, at
+most at `below`, and what is certain all the same is decided.
 """
 
 from __future__ import annotations
@@ -10,7 +16,8 @@ import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.ehrnoteqa.judging import (
     NO_GOLD,
@@ -49,7 +56,9 @@ def score_items(
     arguments: Mapping[str, str] | None = None,
     readings: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the answers to a task's items, in their order; those of the probability tasks are `ChoiceScores` as text.
+    """Scores the answers to a task's items, in their order.
+
+    Those of the probability tasks are `ChoiceScores` as text.
 
     Args:
         task: one of the benchmark's tasks.
@@ -57,62 +66,54 @@ def score_items(
         responses: the model's answers, one for each item.
         judging: who judges written answers.
         arguments: of `TaskSpec.scoring_arguments`.
-        readings: item id to the choice as somebody read it in the answer. Such items get their letter's score alone: the
-            judge is not asked again.
+        readings: item id to the choice as somebody read it in the answer. Such items get their
+            letter's score alone: the judge is not asked again.
     """
     check_lengths(task, items, responses)
     if readings is not None:
-        return [
-            _letter_score(
-                task, item, read_letter(readings.get(item.id, response), item.fields["choices"])
-            )
-            for item, response in zip(items, responses, strict=True)
-        ]
+        answers = [readings.get(item.id, text) for item, text in zip(items, responses, strict=True)]
+        return list(map(partial(_letter_score, task), items, _letters(items, answers)))
     if task.asks == "choices":
-        return [
-            probability_score(task, item, response)
-            for item, response in zip(items, responses, strict=True)
-        ]
+        return list(map(partial(probability_score, task), items, responses))
     if judging is None:
         raise UsageError(
             f"{task.name}: its answers are judged, and there is no judge. Name one with --judge."
         )
-    written = list(map(as_written, responses))
-    answers = [answer.strip() for answer in written]
+    answers = list(map(as_written, responses))
     if task.options["format"] == "mc":
-        letters = [
-            read_letter(answer, item.fields["choices"])
-            for item, answer in zip(items, answers, strict=True)
-        ]
-        cases = [
-            Case(item=item, answer=answer, form="choice", letter=letter.letter if letter else "")
-            for item, answer, letter in zip(items, written, letters, strict=True)
-        ]
-        verdicts = judge_answers(cases, judging)
-        return [
-            choice_score(task, item, verdict, letter)
-            for item, verdict, letter in zip(items, verdicts, letters, strict=True)
-        ]
-    cases = [
-        Case(item=item, answer=answer, form="open")
-        for item, answer in zip(items, written, strict=True)
-    ]
+        return _choice_scores(task, items, answers, judging)
+    cases = list(map(partial(Case, form="open"), items, answers))
     verdicts = judge_answers(cases, judging)
+    answers = list(map(str.strip, answers))
     similar = _similarities(task, items, answers, arguments or {})
-    return [
-        open_score(item, answer, verdict, similar=similar[place])
-        for place, (item, answer, verdict) in enumerate(zip(items, answers, verdicts, strict=True))
-    ]
+    return list(map(open_score, items, answers, verdicts, similar))
 
 
-def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+def _letters(items: Sequence[Item], answers: Sequence[str]) -> list[Letter | None]:
+    choices = [item.fields["choices"] for item in items]
+    return list(map(read_letter, answers, choices))
+
+
+def _choice_scores(
+    task: TaskSpec, items: Sequence[Item], answers: Sequence[str], judging: Judging
+) -> list[ItemScore]:
+    letters = _letters(items, [answer.strip() for answer in answers])
+    named = [letter.letter if letter else "" for letter in letters]
+    cases = list(map(partial(Case, form="choice"), items, answers, named))
+    return list(map(partial(choice_score, task), items, judge_answers(cases, judging), letters))
+
+
+def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, object]:
     """Says what decides the metrics that a task's `scoring_arguments` add."""
     check_scoring_args(task, arguments)
     return {name: dict(embedder_identity(folder)) for name, folder in arguments.items()}
 
 
 def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Compares an open answer by words with the most similar of `golds`, or all of them together; nan without gold."""
+    """Compares an open answer by words with the most similar of `golds`, or all of them together.
+
+    Nan without gold.
+    """
     if not golds:
         return dict.fromkeys(("rouge_l", "bleu", "exact_match"), math.nan)
     golds = _references(golds)
@@ -124,7 +125,7 @@ def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
 
 def open_score(
-    item: Item, answer: str, verdict: AnswerVerdict, *, similar: Mapping[str, float] | None = None
+    item: Item, answer: str, verdict: AnswerVerdict, similar: Mapping[str, float] | None = None
 ) -> ItemScore:
     """Makes the score of an open answer."""
     values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
@@ -165,24 +166,26 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         return ItemScore(id=item.id, values=dict.fromkeys(names, 0.0), why="empty answer")
     try:
         scores = ChoiceScores.from_text(response)
-        found = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
+        score = score_choices(scores, item.fields["choices"], LETTERS.index(gold))
     except ValueError as error:
         raise UsageError(
-            f"{task.name}: the response to item {item.id} is not how probable the choices are: {error}. A response of this task "
-            'is one line such as {"logprobs": [-1.5, -0.5, -3, -7, -4], "tokens": [1, 1, 1, 1, 1]}, a number a choice.'
+            f"{task.name}: the response to item {item.id} is not how probable the choices are: "
+            f"{error}. A response of this task "
+            'is one line such as {"logprobs": [-1.5, -0.5, -3, -7, -4], "tokens": [1, 1, 1, 1, '
+            "1]}, a number a choice."
         ) from error
     values = {
-        name: found.metrics[name][0]
+        name: score.metrics[name][0]
         for name in names
-        if found.metrics[name][0] == found.metrics[name][1]
+        if score.metrics[name][0] == score.metrics[name][1]
     }
-    limits = {name: found.metrics[name] for name in names if name not in values}
+    limits = {name: score.metrics[name] for name in names if name not in values}
     untold = scores.logprobs.count(None)
     return ItemScore.counted(
         {name: _one(values.get(name)) for name in names},
         id=item.id,
         values=values,
-        parsed="" if found.chosen is None else LETTERS[found.chosen],
+        parsed="" if score.chosen is None else LETTERS[score.chosen],
         why=f"right: {gold}"
         + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
         unscored=NOT_TOLD if limits else None,
@@ -194,7 +197,8 @@ def _judged_score(
     item: Item, verdict: AnswerVerdict, values: Mapping[str, float], *, parsed: str, rule: str = ""
 ) -> ItemScore:
     right = None if verdict.right is None else float(verdict.right)
-    # An empty answer, and one to which there is no gold, says nothing of the verdicts that are missing.
+    # An empty answer, and one to which there is no gold, says nothing of the verdicts that are
+    # missing.
     asked = not verdict.how and verdict.reason != NO_GOLD
     return ItemScore.counted(
         {"accuracy": _one(right)} if asked else {},
@@ -228,24 +232,27 @@ def _why(verdict: AnswerVerdict) -> str:
 def _similarities(
     task: TaskSpec, items: Sequence[Item], answers: Sequence[str], arguments: Mapping[str, str]
 ) -> list[dict[str, float]]:
-    """The metrics of the arguments given, for each item: of several golds that of the most similar one; nan without gold."""
+    """The metrics of the arguments given, for each item.
+
+    Of several golds that of the most similar one; nan without gold.
+    """
     check_scoring_args(task, arguments)
-    made: list[dict[str, float]] = [{} for _ in items]
+    metrics: list[dict[str, float]] = [{} for _ in items]
     if not arguments:
-        return made
+        return metrics
     owners = [
         (place, gold) for place, item in enumerate(items) for gold in _references(gold_texts(item))
     ]
     pairs = [(answers[place], gold) for place, gold in owners]
     for name, folder in arguments.items():
-        for row in made:
+        for row in metrics:
             row[name] = math.nan
         for (place, _), value in zip(
             owners, similarities(name, folder, pairs) if pairs else (), strict=True
         ):
-            row = made[place]
+            row = metrics[place]
             row[name] = value if math.isnan(row[name]) else max(row[name], value)
-    return made
+    return metrics
 
 
 def _references(golds: Sequence[str]) -> tuple[str, ...]:
@@ -262,14 +269,16 @@ Limits = tuple[float, float]
 
 
 class ProbabilityScore(NamedTuple):
-    """What is known of one item."""
+    """What is known of one item.
 
-    metrics: dict[
-        str, Limits
-    ]  # name to smallest and largest value, which are equal where it is decided
-    chosen: (
-        int | None
-    )  # place of the choice with the largest sum; None in a tie, or where it is not certain
+    Attributes:
+        metrics: name to smallest and largest value, which are equal where it is decided.
+        chosen: place of the choice with the largest sum; None in a tie, or where it is not
+            certain.
+    """
+
+    metrics: dict[str, Limits]
+    chosen: int | None
 
 
 def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> ProbabilityScore:
@@ -292,24 +301,32 @@ def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> Pr
 
 
 def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
-    """Whether a choice's sum, divided, is the largest, as 0 or 1; (0, 1) where that is open."""
+    """Whether a choice's sum, divided, is the largest, as 0 or 1; (0, 1) where that is open.
+
+    Example: of log-probabilities -1, -2 and one that a server did not report, which is at most
+    -5, the first surely leads; were that at most -0.5, it would be open.
+    """
     below = -math.inf if scores.below is None else scores.below
     pairs = list(zip(scores.logprobs, by, strict=True))
-    told = [None if value is None else value / divisor for value, divisor in pairs]
+    reported = [None if value is None else value / divisor for value, divisor in pairs]
     most = [(below if value is None else value) / divisor for value, divisor in pairs]
-    own = told.pop(place)
+    own = reported.pop(place)
     highest = most.pop(place)
-    if any(score is not None and score >= highest for score in told):
+    if any(score is not None and score >= highest for score in reported):
         return 0.0, 0.0
     if own is not None and all(
-        score is not None or own >= end for score, end in zip(told, most, strict=True)
+        score is not None or own >= end for score, end in zip(reported, most, strict=True)
     ):
         return 1.0, 1.0
     return 0.0, 1.0
 
 
 def _share(scores: ChoiceScores, gold: int) -> Limits:
-    """Softmax of the sums at the right choice; smallest and largest as the untold ones may be anything up to their bound."""
+    """Softmax of the sums at the right choice, smallest and largest.
+
+    Those that were not reported may be anything up to their bound: the share is least when the
+    right one is low and the others are high, and largest the other way round.
+    """
     bound = -math.inf if scores.below is None else scores.below
     highest = [bound if value is None else value for value in scores.logprobs]
     lowest = [-math.inf if value is None else value for value in scores.logprobs]

@@ -1,4 +1,7 @@
-"""Invented patients, notes and questions in the form of EHRNoteQA's files; the same seed and numbers give the same ones."""
+"""Invented patients, notes and questions in the form of EHRNoteQA's files.
+
+The same seed and numbers give the same ones.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +23,26 @@ _BLANK = " \n"  # blank lines of these files hold a space
 
 
 twin_words = partial(packaged, __file__, "twin_words.json")
-"""Words of the notes; no stay's own text has one of `past`, `activities` or `advice`, and none has another in it."""
+"""Words of the notes; no stay's own text has one of `past`, `activities` or `advice`, and none has
+another in it."""
 
 
-# A creatinine at discharge and blood pressures on admission as the notes give them; distinct, so that each can be a wrong choice.
+# A creatinine at discharge and blood pressures on admission as the notes give them; distinct, so
+# that each can be a wrong choice.
 VALUES = tuple(f"{tenths / 10:.1f} mg/dL" for tenths in range(5, 24))
 PRESSURES = tuple(f"{high}/{60 + high % 7 * 4}" for high in range(102, 176, 3))
 
 
 Stay = dict[str, str]
-"""One admission of an invented patient: what it was about, as in `stays` of `twin_words`, and what else its note tells."""
+"""One admission of an invented patient: what it was about, as in `stays` of `twin_words`, and what
+else its note tells."""
 
 
 def draw_stays(draw: random.Random, count: int) -> list[Stay]:
-    """Draws admissions of one patient, oldest first; as far as there are kinds, all differ in kind and creatinine."""
+    """Draws admissions of one patient, oldest first.
+
+    As far as there are kinds, all differ in kind and creatinine.
+    """
     words = twin_words()
     distinct = count <= len(known := words["stays"])
     kinds = draw.sample(known, count) if distinct else draw.choices(known, k=count)
@@ -43,17 +52,17 @@ def draw_stays(draw: random.Random, count: int) -> list[Stay]:
     drawn = []
     for kind, creatinine in zip(kinds, values, strict=True):
         date = f"{year + month // 12:04d}-{month % 12 + 1:02d}-{draw.randrange(1, 29):02d}"
-        told = {
+        details = {
             "creatinine": creatinine,
             "pressure": draw.choice(PRESSURES),
             "past": past,
             "date": date,
         }
-        told |= {
+        details |= {
             "activity": draw.choice(words["activities"]),
             "advice": draw.choice(words["advice"]),
         }
-        drawn.append({**kind, **told})
+        drawn.append({**kind, **details})
         month += draw.randrange(1, 20)
     return drawn
 
@@ -67,17 +76,20 @@ class Writer:
         self._labs = [_lab_line(draw) for _ in range(_LAB_LINES)]
 
     def note(self, draw: random.Random, stay: Stay, *, sex: str, length: int) -> str:
-        """Writes a note. `length`: characters it should have; a note without any filling has about 1,500."""
+        """Writes a note. `length`: characters it should have.
+
+        A note without any filling has about 1,500.
+        """
         days, temperature, heart = (
             draw.randrange(1, 9),
             draw.randrange(970, 1020) / 10,
             draw.randrange(55, 120),
         )
-        told = {**stay, "sex": sex, "days": days, "temperature": temperature, "heart": heart}
-        told |= {"complains": stay["complaint"].lower(), "ward": stay["service"].lower()}
-        told["problem"] = stay["diagnosis"][0].upper() + stay["diagnosis"][1:]
+        values = {**stay, "sex": sex, "days": days, "temperature": temperature, "heart": heart}
+        values |= {"complains": stay["complaint"].lower(), "ward": stay["service"].lower()}
+        values["problem"] = stay["diagnosis"][0].upper() + stay["diagnosis"][1:]
         head, course, tail = (
-            "".join(lines).format(**told) for lines in twin_words()["note"].values()
+            "".join(lines).format(**values) for lines in twin_words()["note"].values()
         )
         left = length - len(head) - len(course) - len(tail)
         labs = self._filling(draw, self._labs, left // 4)
@@ -121,7 +133,8 @@ _KINDS = (
     ("What was the creatinine at discharge in {note}?", "creatinine"),
     ("With which symptoms did the patient come to the hospital according to {note}?", "complaint"),
     (
-        "What did the work-up show to be the reason for the patient's coming to the hospital in {note}?",
+        "What did the work-up show to be the reason for the patient's coming to the hospital in "
+        "{note}?",
         "diagnosis",
     ),
     ("What was the blood pressure on admission in {note}?", "pressure"),
@@ -138,7 +151,7 @@ def possible_answers(field: str) -> Sequence[str]:
         return VALUES if field == "creatinine" else PRESSURES
     words = twin_words()
     lists = {"past": words["past"], "activity": words["activities"], "advice": words["advice"]}
-    return lists[field] if field in lists else [each[field] for each in words["stays"]]
+    return lists[field] if field in lists else [stay[field] for stay in words["stays"]]
 
 
 def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
@@ -146,12 +159,22 @@ def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
     form, field = _KINDS[kind]
     text = form.format(note=f"the discharge summary charted on {stay['date']}")
     return _placed(
-        draw, text, stay[field], [each for each in possible_answers(field) if each != stay[field]]
+        draw,
+        text,
+        stay[field],
+        [
+            possible_answer
+            for possible_answer in possible_answers(field)
+            if possible_answer != stay[field]
+        ],
     )
 
 
 def ask_across(draw: random.Random, told: Sequence[Stay], *, kind: int) -> _Asked:
-    """Asks something that takes the first and the last note; `kind` even: the diagnoses, odd: the creatinine."""
+    """Asks something that takes the first and the last note.
+
+    `kind` even: the diagnoses, odd: the creatinine.
+    """
     if kind % 2 == 0:
         text = "Which primary diagnoses did the patient have in the first and in the last of the discharge summaries?"
         first, last, form = told[0]["diagnosis"], told[-1]["diagnosis"], "first {}, last {}"
@@ -198,16 +221,23 @@ class TwinNote:
 
 
 class TwinPatient(NamedTuple):
-    """An invented patient."""
+    """An invented patient.
+
+    Attributes:
+        notes: in the order of the file, which is not that of time.
+    """
 
     question: Question | None
-    notes: tuple[TwinNote, ...]  # in the order of the file, which is not that of time
+    notes: tuple[TwinNote, ...]
 
 
 def twin_patients(
     *, seed: int, questions: int, notes: int | None = None, scale: float = 1.0
 ) -> Iterator[TwinPatient]:
-    """Generates patients by growing id, those with a question spread evenly; `scale` 1 is the notes' length in MIMIC-IV."""
+    """Generates patients by growing id, those with a question spread evenly.
+
+    `scale` 1 is the notes' length in MIMIC-IV.
+    """
     if questions < 1 or scale <= 0:
         raise UsageError(
             f"a twin needs at least 1 question and a scale above 0, got {questions} and {scale}."
@@ -216,7 +246,8 @@ def twin_patients(
     others = 0 if notes is None else notes - needed
     if others < 0:
         raise UsageError(
-            f"{questions:,} questions have {needed:,} notes in all; --notes must not be less, got {notes:,}."
+            f"{questions:,} questions have {needed:,} notes in all; --notes must not be less, "
+            f"got {notes:,}."
         )
     writer = Writer(seed)
     draw = random.Random(f"{seed}-patients")  # noqa: S311  # invented notes, not secrets
@@ -237,11 +268,11 @@ def twin_patients(
             return
         subject += draw.randrange(1, 60)
         level, count = _SHAPES[number % len(_SHAPES)]
-        told = draw_stays(draw, count)
+        stays = draw_stays(draw, count)
         length = int(draw.uniform(*_TOKENS[level]) * _CHARS_A_TOKEN * scale / count)
         yield TwinPatient(
-            question=asker.question(subject, level, told),
-            notes=_notes(draw, writer, subject, hadm, told, [length] * count),
+            question=asker.question(subject, level, stays),
+            notes=_notes(draw, writer, subject, hadm, stays, [length] * count),
         )
         hadm += count
 
@@ -263,7 +294,8 @@ def _notes(
             hadm_id=str(hadm + place),
             note_seq=seq,
             charttime=f"{told[place]['date']} 00:00:00",
-            storetime=f"{told[place]['date']} {draw.randrange(8, 23):02d}:{draw.randrange(60):02d}:00",
+            storetime=f"{told[place]['date']} "
+            f"{draw.randrange(8, 23):02d}:{draw.randrange(60):02d}:00",
             text=writer.note(draw, told[place], sex=sex, length=lengths[place]),
         )
         for seq, place in enumerate(order, start=2)
@@ -271,7 +303,10 @@ def _notes(
 
 
 class _Asker:
-    """Asks half of the patients with several notes about more than one, and goes round the kinds of question with the others."""
+    """Asks about patients: half of those with several notes about more than one.
+
+    With the others it goes round the kinds of question.
+    """
 
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw
@@ -279,7 +314,8 @@ class _Asker:
         self._one = self._across = self._several = 0
 
     def question(self, subject: int, level: int, told: Sequence[Stay]) -> Question:
-        # Every second one, and in every other round of the shapes those that were passed over: no shape is left out.
+        # Every second one, and in every other round of the shapes those that were passed over: no
+        # shape is left out.
         turn = self._several + self._several // _SEVERAL_A_ROUND
         self._several += len(told) > 1
         if len(told) > 1 and turn % 2 == 1:

@@ -1,8 +1,13 @@
-"""Whether an answer is one, or the model abstained ("% respond" of the K-QA paper, table 4), by the wording alone.
+"""Whether an answer is one, or the model abstained, by the wording alone.
 
-A clause refuses, is courtesy (apology, disclaimer, a bare referral to a doctor, an offer of help), or says something. Only a text
-in which nothing says anything is surely an abstention; what is mixed is left to a judge, and so is a refusal that may be a finding
-("I could not find any interaction"). English only, but for a bare "I don't know" in some languages. See docs/kqa_scoring.md.
+"% respond" of the K-QA paper, table 4. A clause refuses, is courtesy (apology, disclaimer, a bare
+referral to a doctor, an offer of help), or says something. Only a text in which nothing says
+anything is surely an abstention; what is mixed is left to a judge, and so is a refusal that may
+be a finding ("I could not find any interaction"). English only, but for a bare "I don't know" in
+some languages. See docs/kqa_scoring.md.
+
+Example: "I'm sorry, I can't help with that. Please see a doctor." is sure; "I don't know the
+cause, but rest may help." is unsure.
 """
 
 from __future__ import annotations
@@ -10,12 +15,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.io.files import packaged
 from medical_tasks.scoring.normal_form import shortened
 
 Abstention = Literal["sure", "unsure", "none"]
+
+_Form = str | list[str] | Mapping[str, str | list[str]]
+"""A pattern, alternatives, or groups of these."""
 
 LONGEST: Final = 120
 """Most words of a sure abstention, repeated clauses counted once."""
@@ -52,21 +60,22 @@ def _one(words: str) -> str:
     return f"(?:{'|'.join(map(re.escape, choices))})"
 
 
-def _patterns(forms: Mapping[str, Any]) -> dict[str, str]:
+def _patterns(forms: Mapping[str, _Form]) -> dict[str, str]:
     """Patterns by name: alternatives are lists, in groups that say what they are about.
 
     `<name>` stands for a pattern above, `<words, parted by commas>` for one of the words.
     """
-    made: dict[str, str] = {}
+    patterns: dict[str, str] = {}
     for name, form in forms.items():
         groups = form.values() if isinstance(form, dict) else [form]
         lines = [
             line for group in groups for line in ([group] if isinstance(group, str) else group)
         ]
-        made[name] = "|".join(
-            re.sub("<([^<>]+)>", lambda at: made.get(at[1]) or _one(at[1]), line) for line in lines
+        patterns[name] = "|".join(
+            re.sub("<([^<>]+)>", lambda at: patterns.get(at[1]) or _one(at[1]), line)
+            for line in lines
         )
-    return made
+    return patterns
 
 
 _FORMS: Final = packaged(__file__, "abstention.json")
@@ -77,23 +86,26 @@ _COMPILED: Final = {name: re.compile(pattern) for name, pattern in _patterns(_FO
 
 
 def abstention(text: str) -> Abstention:
-    """Classifies an answer by its wording; Markdown, quotation marks and curly apostrophes make no difference.
+    """Classifies an answer by its wording.
 
-    `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at all. `none`: nothing is refused, or
-    `ANSWER_WORDS` words say something beside the refusal. `unsure`: anything between, or courtesy alone.
+    Markdown, quotation marks and curly apostrophes make no difference.
+
+    `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at all. `none`:
+    nothing is refused, or `ANSWER_WORDS` words say something beside the refusal. `unsure`: anything
+    between, or courtesy alone.
     """
     refuses = False
-    words = said = 0
+    words = content = 0
     for clause in dict.fromkeys(_clauses(text)):
         size, kind = len(clause.split()), _kind(clause)
         words += size
         refuses |= kind in ("refusal", "doubtful")
-        said += {"refusal": max(0, size - CLAUSE_WORDS), "courtesy": 0}.get(kind, size)
+        content += {"refusal": max(0, size - CLAUSE_WORDS), "courtesy": 0}.get(kind, size)
     if not any(map(str.isalnum, text)):
         return "sure"
-    if refuses and said == 0 and words <= LONGEST:
+    if refuses and content == 0 and words <= LONGEST:
         return "sure"
-    if said >= ANSWER_WORDS or (said and not refuses):
+    if content >= ANSWER_WORDS or (content and not refuses):
         return "none"
     return "unsure"
 

@@ -1,8 +1,12 @@
-"""The physicians' labels (399 statements against 50 answers of models, three physicians each), and a judge asked the same.
+"""The physicians' labels, and a judge asked the same.
 
-K-QA's authors asked three physicians whether an answer entails a statement, contradicts it, or neither (paper section 4,
-"Automatic evaluation"), to see how well a judge does the same. The file is `dataset/NLI_medical_annotator.csv` of their
-repository. What their three labels agree on is the ceiling for any judge; ours is asked by the code that scores K-QA's answers.
+Manes et al. 2024, section 4, "Automatic evaluation": three physicians said of 399 statements
+whether one of 50 answers of models entails it, contradicts it, or neither, to see how well a
+judge does the same. The file is `dataset/NLI_medical_annotator.csv` of
+https://github.com/Itaymanes/K-QA. What their three labels agree on is the ceiling for any judge;
+ours is asked by the code that scores K-QA's answers.
+
+    medical-tasks judge-check kqa --source K-QA --judge JUDGE
 """
 
 from __future__ import annotations
@@ -10,13 +14,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from medical_tasks.benchmarks.kqa.data import question_form
+from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.judge_prompts import VERDICTS, load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, StatementVerdict, judge_answers
-from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.data.dataset_source import file_sha256, repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_csv
@@ -24,6 +29,7 @@ from medical_tasks.judges.base import Judge, Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
 from medical_tasks.scoring.agreement import majority
+from medical_tasks.spec import TaskSpec
 
 ANNOTATIONS_FILE: Final = "NLI_medical_annotator.csv"
 RATERS: Final = 3
@@ -47,27 +53,34 @@ _COLUMNS = (
 _IMPORTANCE = ("Must_have", "Nice_to_have")
 _RELEASE = "K-QA physicians' labels (dataset/NLI_medical_annotator.csv)"
 _STEPS = (
-    "The labels are no part of this package. To get them: medical-tasks build kqa --fetch, or git clone "
-    f"https://github.com/Itaymanes/K-QA; then give --source that folder (or the path of its dataset/{ANNOTATIONS_FILE})."
+    "The labels are no part of this package. To get them: medical-tasks build kqa --fetch, or "
+    "git clone "
+    "https://github.com/Itaymanes/K-QA; then give --source that folder (or the path of its "
+    f"dataset/{ANNOTATIONS_FILE})."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Annotation(CheckPair):
-    """One statement against one answer; `gold` is what at least two of the three physicians say, who are `ratings`.
+    """One statement against one answer.
 
-    Its id is a hash of question, answer and statement, its cluster of question and answer: statements about one answer are not
-    independent.
+    `gold` is what at least two of the three physicians say, who are `ratings`.
+
+    Its id is a hash of question, answer and statement, its cluster of question and answer:
+    statements about one answer are not independent.
+
+    Attributes:
+        importance: `Must_have` or `Nice_to_have`.
     """
 
     question: str
     answer: str
     statement: str
-    importance: str  # `Must_have` or `Nice_to_have`
+    importance: str
 
 
 def find_annotations(source: Path | None) -> Path:
-    """Finds the file: itself, in the folder it lies in, or in a checkout of the authors' repository."""
+    """Finds the file: itself, in its folder, or in a checkout of the authors' repository."""
     if source is None:
         raise MissingError(f"judge-check kqa needs the physicians' labels. {_STEPS}")
     source = source.expanduser()
@@ -85,16 +98,17 @@ def find_annotations(source: Path | None) -> Path:
 
 def read_annotations(path: Path) -> list[Annotation]:
     """Reads the official CSV file, in its order."""
-    found = [_annotation(path, row) for row in read_csv(path, _COLUMNS, release=_RELEASE)]
+    annotations = [_annotation(path, row) for row in read_csv(path, _COLUMNS, release=_RELEASE)]
     lines: dict[str, int] = {}
-    for number, entry in enumerate(found, start=1):
+    for number, entry in enumerate(annotations, start=1):
         if entry.id in lines:
             raise UsageError(
-                f"{path}: rows {lines[entry.id]} and {number} are the same statement about the same answer. Each is labelled "
+                f"{path}: rows {lines[entry.id]} and {number} are the same statement about the "
+                "same answer. Each is labelled "
                 "once in the released file; remove one of them."
             )
         lines[entry.id] = number
-    return found
+    return annotations
 
 
 def _annotation(path: Path, row: StreamedRow) -> Annotation:
@@ -105,10 +119,8 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
     labels = tuple(_label(path, row, name) for name in _LABEL_COLUMNS)
     decided, stated = majority(labels), _label(path, row, "majority_label")
     if decided != stated:
-        said = ", ".join(cells[name] for name in _LABEL_COLUMNS)
-        rule = (
-            f"{cells['majority_label']!r} is not what at least two of the three labels say ({said})"
-        )
+        listed = ", ".join(cells[name] for name in _LABEL_COLUMNS)
+        rule = f"{cells['majority_label']!r} is not what at least two of the three labels say ({listed})"
         raise _wrong(path, row, "majority_label", rule)
     if cells["category_x"] not in _IMPORTANCE:
         raise _wrong(
@@ -154,11 +166,14 @@ BOTH = "judge: entails and contradicts"
 def judge_annotations(
     annotations: Sequence[Annotation], judging: Judging, *, backwards: bool = False
 ) -> list[Label | Unscored]:
-    """Asks a judge for a label of each statement, in order; `not_entailment` from judges that know no more.
+    """Asks a judge for a label of each statement, in order.
+
+    `not_entailment` from judges that know no more.
 
     `backwards`: with our prompts the statements of an answer are put in reverse.
     """
-    # The authors ask of must-have statements alone whether they are entailed; here that is wanted of all.
+    # The authors ask of must-have statements alone whether they are entailed; here that is wanted
+    # of all.
     official = judging.prompts.name == "official"
     of_answer: dict[str, tuple[list[Annotation], list[Annotation]]] = {}
     for entry in annotations:
@@ -195,9 +210,12 @@ def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unsco
     return "contradiction" if verdict.contradicted else "neutral"
 
 
-def _read(request: CheckRequest) -> CheckSet:
-    """The first statements that three physicians labelled, as many as asked for; `upstream` is for the prompts `official`."""
-    texts = load_judge_prompts(KQA, request.prompts, request.upstream)
+def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
+    """The first statements that three physicians labelled, as many as asked for.
+
+    `upstream` is for the prompts `official`.
+    """
+    texts = load_judge_prompts(task, request.prompts, request.upstream)
     path = find_annotations(request.source)
     annotations = read_annotations(path)
     pairs = subset(annotations, request.max_pairs)
@@ -222,6 +240,11 @@ def _read(request: CheckRequest) -> CheckSet:
     )
 
 
-CHECK_SET: Final = CheckSetSource(
-    read=_read, takes=frozenset({"prompts", "upstream"}), task=lambda form: KQA, batched=True
-)
+def check_set(task: TaskSpec) -> CheckSetSource:
+    """The statements, on which a judge of `task` can be checked."""
+    return CheckSetSource(
+        read=partial(_read, task),
+        takes=frozenset({"prompts", "upstream"}),
+        task=lambda form: task,
+        batched=True,
+    )

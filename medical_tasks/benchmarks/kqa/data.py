@@ -1,8 +1,9 @@
 """K-QA from its official JSON Lines files, as rows of the dataset, and as items of a task.
 
-The release has two files: 201 questions with a physician's answer taken apart into statements, and all 1,212 questions with
-what is known of each (paper, table 2). Both become rows of the same columns; `questions` has no answers and no statements.
-The texts of statements stay as released, three blank ones among the must-have included: they are part of the published 892.
+The release has two files: 201 questions with a physician's answer taken apart into statements, and
+all 1,212 questions with what is known of each (paper, table 2). Both become rows of the same
+columns; `questions` has no answers and no statements. The texts of statements stay as released,
+three blank ones among the must-have included: they are part of the published 892.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
+from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.documents import Document
-from medical_tasks.benchmarks.kqa.spec import DATASET
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, pinned
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
@@ -33,15 +34,25 @@ from medical_tasks.io.json_records import (
     optional,
     read_records,
 )
-from medical_tasks.io.sheets import folded, has_columns, is_json, read_content, read_sheet
+from medical_tasks.io.tables import (
+    TableRow,
+    folded,
+    has_columns,
+    is_json,
+    read_content,
+    read_table,
+)
 from medical_tasks.spec import Item, TaskSpec
 
 
 def question_id(question: str, diagnosis: str | None = None) -> str:
-    """Names a question by a hash of its text: 16 hexadecimal digits, with a dash and 8 more for a repeat.
+    """Names a question by a hash of its text.
 
-    White space does not count: one question of the release ends in a line break, and copies of a dataset differ there.
-    `diagnosis` tells repeats of one question apart; it is not part of the name of a question's first occurrence.
+    16 hexadecimal digits, with a dash and 8 more for a repeat.
+
+    White space does not count: one question of the release ends in a line break, and copies of a
+    dataset differ there. `diagnosis` tells repeats of one question apart; it is not part of the
+    name of a question's first occurrence.
     """
     name = _digest(question)[:16]
     return name if diagnosis is None else f"{name}-{_digest(diagnosis)[:8]}"
@@ -51,10 +62,25 @@ def _digest(text: str) -> str:
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
 
 
-def typed_row(**values: Any) -> dict[str, Any]:
-    """Puts a row of `COLUMNS` together, empty where nothing is given; the id is made from the question."""
-    row: dict[str, Any] = {column.name: [] if column.repeated else "" for column in COLUMNS}
-    return row | {"id": question_id(values["question"])} | values
+class KqaRow(TypedDict):
+    """A row of the dataset, and what an item's `fields` are; see `COLUMNS`."""
+
+    id: str
+    question: str
+    answer: str
+    must_have: list[str]
+    nice_to_have: list[str]
+    sources: list[str]
+    icd_10_diag: str
+    entity_text: list[str]
+    matched_entity: str
+    entity_tag: list[str]
+
+
+def typed_row(**values: object) -> KqaRow:
+    """Puts a row together, empty where nothing is given; the id is made from the question."""
+    row = {column.name: [] if column.repeated else "" for column in COLUMNS}
+    return cast(KqaRow, row | {"id": question_id(str(values["question"]))} | values)
 
 
 FORMS = ("yes or no", "open", "other")
@@ -64,7 +90,8 @@ _OPENERS = frozenset(
     "so and but or also ok okay oh alright well then now hi hello wait sorry question lets just".split()
 )
 _YES_OR_NO = frozenset(
-    "is are am was were isnt arent do does did doe dont doesnt didnt have has had havent hasnt can could cant couldnt will "
+    "is are am was were isnt arent do does did doe dont doesnt didnt have has had havent hasnt "
+    "can could cant couldnt will "
     "would wont wouldnt should shouldnt shall may might must".split()
 )
 _OPEN = frozenset(
@@ -73,9 +100,10 @@ _OPEN = frozenset(
 
 
 def question_form(question: str) -> str:
-    """Says which of `FORMS` a question has, by its first word behind those that merely open a turn ("Ok so", "Also").
+    """Says which of `FORMS` a question has, by its first word.
 
-    What patients write has too little punctuation to look for the question within it.
+    Words that merely open a turn ("Ok so", "Also") are passed over. What patients write has too
+    little punctuation to look for the question within it.
     """
     words = (
         match[0].replace("'", "").replace("’", "") for match in _WORD.finditer(question.lower())
@@ -84,8 +112,10 @@ def question_form(question: str) -> str:
     return FORMS[0] if first in _YES_OR_NO else FORMS[1] if first in _OPEN else FORMS[2]
 
 
-def demo_rows() -> list[dict[str, Any]]:
-    """The rows of the `demo` configuration: synthetic questions of the release's shapes, written for this package.
+def demo_rows() -> list[KqaRow]:
+    """The rows of the `demo` configuration.
+
+    Synthetic questions of the release's shapes, written for this package.
 
     No patient asked them, and they are no medical advice; each answer says what its statements say.
     """
@@ -99,14 +129,18 @@ def demo_ids() -> frozenset[str]:
 
 
 def demo_documents() -> list[Document]:
-    """The demo's corpus, for lay readers; it does not cover all questions, so "I don't know" is sometimes right."""
+    """The demo's corpus, for lay readers.
+
+    It does not cover all questions, so "I don't know" is sometimes right.
+    """
     return [Document(**document) for document in packaged(__file__, "demo.json")["documents"]]
 
 
 COLUMNS = (
     Column(
         name="id",
-        description="Hash of the question's text; repeats of a question add a hash of their diagnosis",
+        description="Hash of the question's text; repeats of a question add a hash of their "
+        "diagnosis",
     ),
     Column(name="question", description="What the patient asked, as released"),
     Column(name="answer", description="The physician's free-form answer; empty in `questions`"),
@@ -186,12 +220,16 @@ _QUESTION_FIELDS = {
 # An address may be broken by white space in the release; the next one begins with its scheme.
 _NEXT_ADDRESS = re.compile(r"\s+(?=https?://)")
 
-# Groups of items by number of must-have statements, and their upper ends; each holds about a third of the 201.
+# Groups of items by number of must-have statements, and their upper ends; each holds about a third
+# of the 201.
 _SIZES, _SIZE_ENDS = ("up to 2", "3 to 4", "5 or more"), (2, 4)
 
 
-def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration; `files` holds the file under `test` and is empty for `demo`."""
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[KqaRow]:
+    """Reads the rows of a configuration.
+
+    `files` holds the file under `test` and is empty for `demo`.
+    """
     if config == "demo":
         yield from demo_rows()
     elif config == "own":
@@ -210,33 +248,42 @@ def _released(path: Path, fields: Mapping[str, Field], release: str) -> Iterator
     return read_records(path, fields, release=release, again="Download it again.")
 
 
-def read_gold_file(path: Path) -> list[dict[str, Any]]:
-    """Reads questions with statements of a user's own, in the dataset's own format or a table, as rows for `load_items`."""
+def read_gold_file(path: Path) -> list[KqaRow]:
+    """Reads questions with statements of a user's own, as rows for `load_items`.
+
+    The file has the dataset's own format, or is a table.
+    """
     if not is_json(path, content := read_content(path, form=_TABLE)):
         knows = has_columns("question", "(must|nice_to)_have.*")
-        rows = read_sheet(path, content, form=_TABLE, knows=knows).rows
-        return list(_gold_rows(_table_record(path, place, row) for place, row in rows))
+        table = read_table(path, content=content, form=_TABLE, knows=knows)
+        return list(_gold_rows(map(_table_record, table.rows)))
     again = "Write it anew, for example with `medical-tasks decompose`."
     return list(_gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again)))
 
 
-def _table_record(path: Path, place: str, row: Mapping[str, Any]) -> Record:
-    """A table's row: statements stand one a line of a cell, or in columns `must_have_1`, `must_have_2` and so on."""
+def _table_record(row: TableRow) -> Record:
+    """A table's row.
+
+    Statements stand one a line of a cell, or in columns `must_have_1`, `must_have_2` and so on.
+    """
     names = {name.casefold(): name for name in _TABLE_FIELDS} | {"answer": "Free_form_answer"}
-    values: dict[str, Any] = {"Free_form_answer": "", "Must_have": [], "Nice_to_have": []}
-    for column, cell in row.items():
+    values: dict[str, object] = {"Free_form_answer": ""}
+    statements: dict[str, list[str]] = {"Must_have": [], "Nice_to_have": []}
+    for column, cell in row.cells.items():
         name = names.get(
             re.sub(r"_?[0-9]+$", "", folded(column)), names.get(folded(column), column)
         )
-        if name in ("Must_have", "Nice_to_have"):
+        if name in statements:
             lines = cell if isinstance(cell, list) else (cell or "").splitlines()
-            values[name] = values[name] + [line.strip() for line in lines if line.strip()]
+            statements[name] += [line.strip() for line in lines if line.strip()]
         elif name in names.values() or (cell and folded(column) not in _BUILT):
             values[name] = "\n".join(cell) if isinstance(cell, list) else cell or ""
-    return checked_record(path, int(place.split()[1]), values, _TABLE_FIELDS, release=_OWN_RELEASE)
+    return checked_record(
+        row.path, row.number, values | statements, _TABLE_FIELDS, release=_OWN_RELEASE
+    )
 
 
-def _gold_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
     lines: dict[str, int] = {}
     for record in records:
         values = record.values
@@ -254,19 +301,21 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         )
 
 
-def _question_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+def _question_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
     seen: dict[str, int] = {}
     for record in records:
         values = record.values
         diagnosis = values["ICD_10_diag"] or ""
         name = question_id(values["Question"])
         if name in seen:
-            # Patients with different conditions asked the same: the further ones are told apart by their diagnosis.
+            # Patients with different conditions asked the same: the further ones are told apart by
+            # their diagnosis.
             name = question_id(values["Question"], diagnosis)
         if name in seen:
             raise record.wrong(
                 "Question",
-                f"must be unique for its ICD_10_diag, it stands on line {seen[name]} with the same already",
+                f"must be unique for its ICD_10_diag, it stands on line {seen[name]} with the "
+                "same already",
             )
         seen[name] = record.line
         yield typed_row(
@@ -279,18 +328,24 @@ def _question_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         )
 
 
-def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Makes items of built rows, grouped by their number of must-have statements, blank ones left out, and by form."""
+def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+    """Makes items of built rows, grouped by number of must-have statements and by form.
+
+    Blank statements do not count.
+    """
     return [_item(task, row) for row in rows]
 
 
-def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
+def _item(task: TaskSpec, row: Row) -> Item:
     name = str(row["id"])
     if not any(text.strip() for column in ("must_have", "nice_to_have") for text in row[column]):
         raise UsageError(
-            f"{task.name}: question {name} has no statements of a physician, so no answer to it can be scored. "
-            f"Configuration `questions` of the dataset {DATASET.name} holds questions alone, to load or to answer and take "
-            "apart with `medical-tasks decompose`. Evaluate with --config answered or --config demo."
+            f"{task.name}: question {name} has no statements of a physician, so no answer to it "
+            "can be scored. "
+            f"Configuration `questions` of the dataset {DATASET.name} holds questions alone, to "
+            "load or to answer and take "
+            "apart with `medical-tasks decompose`. Evaluate with --config answered or --config "
+            "demo."
         )
     must_haves = sum(bool(text.strip()) for text in row["must_have"])
     return Item(
@@ -330,17 +385,24 @@ SOURCES = (
     DatasetSource(
         spec=DATASET,
         summary=(
-            "K-QA holds 1,212 questions that patients asked on an online clinic, each understandable by itself. Physicians "
-            "answered 201 of them and took each answer apart into statements, marked as must-have or nice-to-have. An answer "
+            "K-QA holds 1,212 questions that patients asked on an online clinic, each "
+            "understandable by itself. Physicians "
+            "answered 201 of them and took each answer apart into statements, marked as "
+            "must-have or nice-to-have. An answer "
             "to such a question is judged by the statements it entails or contradicts."
         ),
         changes=(
-            "Columns have lower-case names with underscores, and are the same in all configurations.",
-            "`id` is new. The lists of addresses in `sources` are one text in the release; an address broken over lines is "
+            "Columns have lower-case names with underscores, and are the same in all "
+            "configurations.",
+            "`id` is new. The lists of addresses in `sources` are one text in the release; an "
+            "address broken over lines is "
             "joined. Values that are null in the release are empty.",
-            "Questions and statements are as released: with their white space, and with three blank must-have statements.",
-            "`own` is not from the release: it holds a user's questions, from a table or such as `medical-tasks decompose` writes.",
-            "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
+            "Questions and statements are as released: with their white space, and with three "
+            "blank must-have statements.",
+            "`own` is not from the release: it holds a user's questions, from a table or such as "
+            "`medical-tasks decompose` writes.",
+            "`demo` is not from the release: it was written for this package and is under the "
+            "package's licence, Apache-2.0.",
         ),
         columns=COLUMNS,
         key="id",

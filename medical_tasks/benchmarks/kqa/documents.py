@@ -1,11 +1,13 @@
-"""The documents passages are retrieved from: files of a user's folder, read as plain text and cut into passages.
+"""The documents passages are retrieved from.
 
-    .txt .md        as they are; the title is a Markdown heading, or the file's name
-    .html .htm      the text that a browser would show, by the standard library's parser
-    .jsonl          one document a line: {"text": ..., "title"?: ..., "url"?: ...}; other keys are left alone
+Files of a user's folder, read as plain text and cut into passages.
 
-Their order does not change from one reading to the next. A passage has a bounded number of words and ends at a paragraph where
-there is one.
+    .txt .md        as they are; the title is a Markdown heading, or the file's name .html .htm
+    the text that a browser would show, by the standard library's parser .jsonl          one
+    document a line: {"text": ..., "title"?: ..., "url"?: ...}; other keys are left alone
+
+Their order does not change from one reading to the next. A passage has a bounded number of words
+and ends at a paragraph where there is one.
 """
 
 from __future__ import annotations
@@ -16,11 +18,10 @@ import re
 import sys
 from bisect import bisect_left
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes, readable
@@ -38,16 +39,25 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """One text, its paragraphs divided by blank lines."""
+    """One text, its paragraphs divided by blank lines.
 
-    name: str  # path under the folder, `/` between parts, with the line behind a colon for JSON Lines; unique
+    Attributes:
+        name: path under the folder, `/` between parts, with the line behind a colon for JSON
+            Lines; unique.
+        url: where it is from, "" when that is not known.
+    """
+
+    name: str
     title: str
     text: str
-    url: str = ""  # where it is from, "" when that is not known
+    url: str = ""
 
 
 def read_documents(place: Path) -> list[Document]:
-    """Reads every document with text of a folder and of the folders in it, by name; hidden files are left out."""
+    """Reads every document with text of a folder and of the folders in it, by name.
+
+    Hidden files are left out.
+    """
     try:
         there = place.exists()
     except OSError as error:
@@ -56,7 +66,8 @@ def read_documents(place: Path) -> list[Document]:
         ) from error
     if not there:
         raise MissingError(
-            f"documents={place}: there is no such folder. Give the folder that holds your documents ({', '.join(SUFFIXES)})."
+            f"documents={place}: there is no such folder. Give the folder that holds your "
+            f"documents ({', '.join(SUFFIXES)})."
         )
     paths = list(_files(place))
     wanted = [path for path in paths if path.suffix.lower() in SUFFIXES]
@@ -66,7 +77,8 @@ def read_documents(place: Path) -> list[Document]:
             f"it holds files of other kinds ({', '.join(kinds[:4])})" if kinds else "it is empty"
         )
         raise UsageError(
-            f"documents={place}: no document to retrieve from, {holds}. Documents are {', '.join(SUFFIXES)} files; convert "
+            f"documents={place}: no document to retrieve from, {holds}. Documents are "
+            f"{', '.join(SUFFIXES)} files; convert "
             "others to text first."
         )
     base = place if place.is_dir() else place.parent
@@ -76,14 +88,18 @@ def read_documents(place: Path) -> list[Document]:
     kept = [document for document in documents if document.text.strip()]
     if not kept:
         raise UsageError(
-            f"documents={place}: no text in any of the {len(wanted)} documents (the first is {_printable(wanted[0])}). "
+            f"documents={place}: no text in any of the {len(wanted)} documents (the first is "
+            f"{_printable(wanted[0])}). "
             "Give a folder whose files hold text."
         )
     return kept
 
 
 def _files(place: Path) -> Iterator[Path]:
-    """All files in the order of their paths; a link to a folder is not followed, as it may lead back up."""
+    """All files in the order of their paths.
+
+    A link to a folder is not followed, as it may lead back up.
+    """
     if place.is_file():
         yield place
         return
@@ -91,16 +107,20 @@ def _files(place: Path) -> Iterator[Path]:
     def fail(error: OSError) -> None:
         raise UsageError(f"{error.filename}: cannot be read ({system_reason(error)}).") from error
 
-    found: list[Path] = []
+    paths: list[Path] = []
     for folder, folders, names in os.walk(place, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(folder) / name for name in names if not name.startswith(".")]
-    # By parts and not by the path's text: a folder's files stay together whatever the character behind its name.
-    yield from sorted((path for path in found if path.is_file()), key=lambda path: path.parts)
+        paths += [Path(folder) / name for name in names if not name.startswith(".")]
+    # By parts and not by the path's text: a folder's files stay together whatever the character
+    # behind its name.
+    yield from sorted((path for path in paths if path.is_file()), key=lambda path: path.parts)
 
 
 def _printable(path: Path) -> str:
-    """The path as text that any file can hold; bytes of a name that are no UTF-8 are written as escapes."""
+    """The path as text that any file can hold.
+
+    Bytes of a name that are no UTF-8 are written as escapes.
+    """
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -119,7 +139,9 @@ def _read(path: Path, name: str) -> list[Document]:
 
 
 def _decoded(path: Path, content: bytes, suffix: str) -> str:
-    """UTF-8; else the encoding of its byte order mark, or the one a page declares; else Windows-1252, with a note.
+    """UTF-8; else the encoding of its byte order mark, or the one a page declares.
+
+    Else Windows-1252, with a note.
 
     Windows-1252 holds all printable characters of Latin-1. JSON Lines are UTF-8 by their standard.
     """
@@ -142,7 +164,8 @@ def _decoded(path: Path, content: bytes, suffix: str) -> str:
     if not text or _CONTROL.search(text):
         raise UsageError(f"{path}: not UTF-8 ({wrong}). Convert it, or move it out of the folder.")
     print(
-        f"note: {path}: not UTF-8 ({wrong}), read as {encoding}. Convert it if its letters come out wrong.",
+        f"note: {path}: not UTF-8 ({wrong}), read as {encoding}. Convert it if its letters come "
+        "out wrong.",
         file=sys.stderr,
     )
     return text
@@ -164,7 +187,8 @@ def _lines(path: Path, name: str, text: str) -> Iterator[Document]:
             ) from error
         if not isinstance(values, dict) or "text" not in values:
             raise UsageError(
-                f'{path}: line {number} is not a JSON object with "text". Write one document a line, as {{"text": "...", '
+                f'{path}: line {number} is not a JSON object with "text". Write one document a '
+                f'line, as {{"text": "...", '
                 '"title": "...", "url": "..."}.'
             )
         yield Document(
@@ -175,7 +199,7 @@ def _lines(path: Path, name: str, text: str) -> Iterator[Document]:
         )
 
 
-def _text(path: Path, number: int, values: dict[str, Any], key: str) -> str:
+def _text(path: Path, number: int, values: Mapping[str, object], key: str) -> str:
     value = values.get(key)
     if value is None and key != "text":
         return ""
@@ -187,14 +211,19 @@ def _text(path: Path, number: int, values: dict[str, Any], key: str) -> str:
 # What a browser does not show, and what begins a paragraph of its own.
 _HIDDEN = frozenset({"script", "style", "noscript", "template", "head", "svg"})
 _BLOCKS = frozenset(
-    "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 "
-    "h6 header hr html legend li main nav ol optgroup option p pre section select summary table tbody td textarea tfoot th "
+    "address article aside blockquote body caption dd details div dl dt fieldset figcaption "
+    "figure footer form h1 h2 h3 h4 h5 "
+    "h6 header hr html legend li main nav ol optgroup option p pre section select summary table "
+    "tbody td textarea tfoot th "
     "thead tr ul".split()
 )
 
 
 def html_text(page: str) -> tuple[str, str]:
-    """Takes the tags off a page: its title, "" when it has none, and its paragraphs divided by blank lines."""
+    """Takes the tags off a page: its title, and its paragraphs divided by blank lines.
+
+    The title is "" when it has none.
+    """
     reader = _Reader()
     reader.feed(page)
     reader.close()
@@ -215,7 +244,10 @@ class _Reader(HTMLParser):
         return " ".join("".join(self._title).split()), text
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """Skips `<![...>` as browsers do; some releases of the standard library fail an assertion on an unknown keyword."""
+        """Skips `<![...>` as browsers do.
+
+        Some releases of the standard library fail an assertion on an unknown keyword.
+        """
         end = self.rawdata.find(">", i)
         return end + 1 if end >= 0 else -1
 
@@ -252,16 +284,21 @@ class _Reader(HTMLParser):
 
 
 OVERLAP = 5
-"""Up to one word in so many is repeated from the passage before, so that a sentence cut in two stands whole somewhere."""
+"""Up to one word in so many is repeated from the passage before, so that a sentence cut in two
+stands whole somewhere."""
 
-# Text without spaces (some scripts, encoded pictures) is cut as well, or one "word" could fill the whole prompt.
+# Text without spaces (some scripts, encoded pictures) is cut as well, or one "word" could fill the
+# whole prompt.
 _WORD = re.compile(r"\S{1,40}")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """A passage, as it stands in its document; its id is the document's name, `#`, and its number in it from 1."""
+    """A passage, as it stands in its document.
+
+    Its id is the document's name, `#`, and its number in it from 1.
+    """
 
     id: str
     document: Document
@@ -271,8 +308,12 @@ class Chunk:
 def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator[Chunk]:
     """Cuts documents; every word is in at least one passage.
 
-    A passage ends at the last paragraph border in its second half, else after its full number of words (`chunk_words`). The
-    next one begins at the first paragraph border within the overlap, else with the overlap.
+    A passage ends at the last paragraph border in its second half, else after its full number of
+    words (`chunk_words`). The next one begins at the first paragraph border within the overlap,
+    else with the overlap.
+
+    Example: a text of 250 words whose only border is behind word 120, cut at 150, gives the words
+    1 to 120 and 121 to 250.
     """
     for document in documents:
         for number, text in enumerate(_passages(document.text, chunk_words), start=1):

@@ -1,21 +1,22 @@
-"""What the judge of K-QA is asked about a statement (paper, section 4 and appendix D.2), and how its replies are read.
+"""What the judge of K-QA is asked about a statement, and how its replies are read.
 
-Ours are written from the protocol's facts (docs/kqa_scoring.md); with `official` the authors' two files are read from a checkout
-the user has. Everything that is the same for the statements of one answer stands before the statement, so that servers which keep
-prefixes read it once. Of a reply nothing is guessed.
+Manes et al. 2024, section 4 and appendix D.2. Ours are written from the protocol's facts
+(docs/kqa_scoring.md); with `official` the authors' two files are read from a checkout the user
+has. Everything that is the same for the statements of one answer stands before the statement, so
+that servers which keep prefixes read it once. Of a reply nothing is guessed.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from medical_tasks.benchmarks.kqa.spec import DATASET
+from medical_tasks.benchmarks.judged import user_message
+from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import MissingError, UsageError
@@ -43,7 +44,8 @@ from medical_tasks.judges.reading import (
 from medical_tasks.spec import TaskSpec, texts_sha256
 
 _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
-"""The slots are named as in the authors' files: `llm_answer` is what is judged, `answer` the statement."""
+"""The slots are named as in the authors' files: `llm_answer` is what is judged, `answer` the
+statement."""
 
 AGAIN: Final = _TEXTS["again"]
 OFFICIAL_AGAIN: Final = _TEXTS["official_again"]
@@ -55,38 +57,36 @@ OFFICIAL_FILES: Final[Mapping[str, str]] = {
 """The authors' files by the question they ask."""
 
 _SLOTS: Final = ("{question}", "{llm_answer}", "{answer}")
-_SLOT: Final = re.compile("|".join(map(re.escape, _SLOTS)))
-
 _OWN: Final = {kind: _TEXTS[kind] for kind in ("single", "batched", "abstention")}
 
 
 def load_judge_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None
 ) -> JudgePrompts:
-    """Loads the texts that a judge is asked with: `single`, `batched` and `abstention`, or the official ones.
+    """Loads the texts that a judge is asked with: `single`, `batched` and `abstention`.
 
-    The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the authors' repository, or the
-    folder with their two files), and our `abstention`: the authors have none.
+    The official ones are `entails` and `contradicts`, read from `upstream` (a checkout of the
+    authors' repository, or the folder with their two files), and our `abstention`: the authors
+    have none.
     """
     check_prompt_set(task, name, what="set of judge prompts")
     texts = dict(_OWN)
     if name == "official":
-        texts = {
-            question: _official_text(upstream, file) for question, file in OFFICIAL_FILES.items()
-        }
+        texts = {kind: _official_text(upstream, file) for kind, file in OFFICIAL_FILES.items()}
         texts["abstention"] = _OWN["abstention"]
     sha256 = texts_sha256(*chain.from_iterable(texts.items()), AGAIN, OFFICIAL_AGAIN)
     return JudgePrompts(name=name, sha256=sha256, texts=texts)
 
 
 def _official_text(upstream: Path | None, name: str) -> str:
-    found = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
-    with readable(found, again="Download it again.", error=MissingError):
-        text = read_text(found)
+    path = repository_file(upstream, f"evaluation/prompts/{name}", repository=DATASET.homepage)
+    with readable(path, again="Download it again.", error=MissingError):
+        text = read_text(path)
     wrong = [slot for slot in _SLOTS if text.count(slot) != 1]
     if wrong:
         raise UsageError(
-            f"{found}: a prompt of the authors has each of {', '.join(_SLOTS)} once; here {wrong[0]} stands "
+            f"{path}: a prompt of the authors has each of {', '.join(_SLOTS)} once; here "
+            f"{wrong[0]} stands "
             f"{text.count(wrong[0])} times. Download it again."
         )
     return text
@@ -111,8 +111,9 @@ _SCHEMAS: Final = {
     "single": schema_of(_VERDICT),
     "abstention": schema_of(_ANSWERED),
 }
-_ALL_LABELS: Final[Mapping[Label, Any]] = {label: label for label in LABELS}
-_CONTRADICTS: Final[Mapping[Label, Any]] = {
+_ALL_LABELS: Final[Mapping[Label, Label]] = {label: label for label in LABELS}
+_CONTRADICTS: Final[Mapping[Label, bool]] = {
+    # Nothing of `not_entailment`: it leaves open whether the answer contradicts.
     "entailment": False,
     "neutral": False,
     "contradiction": True,
@@ -129,20 +130,29 @@ read_answered = object_reader(_ANSWERED, lambda value: bool(value["answered"]))
 
 
 def read_batched(text: str, ids: Sequence[str]) -> BATCH_LABELS | Unreadable:
-    """Reads verdicts on several statements: a label for each that got one, in the order of `ids`; see `read_verdicts`."""
-    found = read_verdicts(text, _VERDICT, ids)
-    if isinstance(found, Unreadable):
-        return found
-    return tuple((name, _WORDS[found[name]["verdict"]]) for name in ids if name in found)
+    """Reads verdicts on several statements.
+
+    A label for each that got one, in the order of `ids`; see `read_verdicts`.
+    """
+    verdicts = read_verdicts(text, _VERDICT, ids)
+    if isinstance(verdicts, Unreadable):
+        return verdicts
+    return tuple((name, _WORDS[verdicts[name]["verdict"]]) for name in ids if name in verdicts)
 
 
 def label_is_true(text: str) -> bool:
-    """The authors' label (`evaluation/run_eval.py`): "true" among the last 20 characters in lower case, "not true" too."""
+    """The authors' label (`evaluation/run_eval.py`).
+
+    "true" among the last 20 characters in lower case, "not true" too.
+    """
     return "true" in text.lower()[-20:]
 
 
 def counts_as_contradiction(text: str) -> bool:
-    """What the authors' script counts in Hall: the capitalised "True" anywhere in the reply ("the answer is true." is none)."""
+    """What the authors' script counts in Hall.
+
+    The capitalised "True" anywhere in the reply ("the answer is true." is none).
+    """
     return "True" in text
 
 
@@ -150,21 +160,17 @@ def _question(
     prompts: JudgePrompts,
     kind: str,
     name: str,
-    read: Callable[[str], Any],
+    read: Callable[[str], object],
     values: Mapping[str, str],
     *,
     tokens: int = _REPLY_TOKENS,
     pair: Pair | None = None,
 ) -> Question:
     text, again = prompts.texts[kind], OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN
-    # All slots at once: what stands in an answer is never a slot, and braces of the texts are no format.
-    content = _SLOT.sub(lambda slot: values[slot[0][1:-1]], text)
     return Question(
         id=name,
-        messages=({"role": "user", "content": content},),
-        template=texts_sha256(
-            text, again
-        ),  # a change of another kind of question leaves it as it is
+        messages=user_message(text, values),
+        template=texts_sha256(text, again),  # of this kind alone: others change without it
         read=read,
         again=again,
         max_tokens=tokens,
@@ -201,16 +207,19 @@ def batched_question(
     texts = {"question": one_line(question), "llm_answer": quoted(answer.strip()), "answer": lines}
     ids = [statement_id for statement_id, _ in statements]
     tokens = _REPLY_TOKENS + _ENTRY_TOKENS * len(statements)
-    asked = _question(
+    request = _question(
         prompts, "batched", name, partial(read_batched, ids=ids), texts, tokens=tokens
     )
-    return replace(asked, schema=schema_of_verdicts(_VERDICT, ids))
+    return replace(request, schema=schema_of_verdicts(_VERDICT, ids))
 
 
 def abstention_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str
 ) -> Question:
-    """Asks whether there is an answer at all; the value is a bool. Judges of entailment cannot be asked."""
+    """Asks whether there is an answer at all; the value is a bool.
+
+    Judges of entailment cannot be asked.
+    """
     texts = {"question": one_line(question), "llm_answer": quoted(answer.strip())}
     return _question(prompts, "abstention", name, read_answered, texts)
 
@@ -218,9 +227,10 @@ def abstention_question(
 def official_question(
     prompts: JudgePrompts, name: str, kind: str, *, question: str, answer: str, statement: str
 ) -> tuple[Question, Question]:
-    """Asks one of the authors' two questions (`entails`, `contradicts`), as it is read sanely and as their script decides it.
+    """Asks one of the authors' two questions (`entails`, `contradicts`).
 
-    The values are bools; theirs is decided on the first reply. Both share that reply.
+    Returns it as it is read sanely, and as their script decides it. The values are bools; theirs
+    is decided on the first reply. Both share that reply.
     """
     values = ENTAILS if kind == "entails" else _CONTRADICTS
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=values)

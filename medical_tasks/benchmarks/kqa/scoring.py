@@ -1,19 +1,27 @@
-"""Scores answers of K-QA by a judge's verdicts on their statements (Manes et al. 2024, section 4, equations 1 and 2).
+"""Scores answers of K-QA by a judge's verdicts on their statements.
 
-The `_official` metrics are the authors' script's decisions, by its reading of what the judge replied to the authors'
-prompts; with other prompts there are none. A verdict that is missing decides nothing: the metrics it could change are
-absent, with the limits that they can have and the counts that `estimation` estimates them by.
+Manes et al. 2024, https://arxiv.org/abs/2401.14493, section 4, equations 1 and 2; reference
+implementation: https://github.com/Itaymanes/K-QA, `evaluation/run_eval.py`.
+
+    medical-tasks run --tasks kqa --model hf/MODEL --judge openai-api/HOST/MODEL
+    medical-tasks score --tasks kqa --responses answers.jsonl
+
+The `_official` metrics are the authors' script's decisions, by its reading of what the judge
+replied to the authors' prompts; with other prompts there are none. A verdict that is missing
+decides nothing: the metrics it could change are absent, with the limits that they can have and the
+counts that `estimation` estimates them by. Example: of four must-have statements two are entailed,
+one is not, and one has no verdict, so that comprehensiveness lies between 2/4 and 3/4.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
+from medical_tasks.benchmarks.judged import count_verdicts
 from medical_tasks.benchmarks.kqa.judging import (
     CANNOT_TELL,
     AnswerVerdict,
@@ -21,6 +29,7 @@ from medical_tasks.benchmarks.kqa.judging import (
     StatementVerdict,
     judge_answers,
 )
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import as_written
@@ -28,7 +37,26 @@ from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, TaskSpe
 
 Limits = tuple[float, float]
 
-_OFFICIAL_COUNTS = ("hallucination_official", "hallucination_norm_official")
+_ANSWERED: Final = ("comprehensiveness_answered", "hallucination_rate_answered")
+"""Means over the questions that got an answer, as the paper's table 4 has them too."""
+
+_OFFICIAL_COUNTS: Final = ("hallucination_official", "hallucination_norm_official")
+
+
+def _differs(statement: StatementVerdict) -> bool:
+    ours = (statement.must and statement.entailed, statement.contradicted)
+    theirs = (statement.must and statement.entailed_official, statement.contradicted_official)
+    return statement.stated and ours != theirs
+
+
+_REMARKS: Final[Mapping[str, Callable[[StatementVerdict], bool]]] = {
+    "missed": lambda one: one.stated and one.must and one.entailed is False,
+    "contradicted": lambda one: one.stated and bool(one.contradicted),
+    "without a verdict": lambda one: one.stated and bool(one.reasons),
+    "official differs": _differs,
+    "blank": lambda one: not one.stated,
+}
+"""What `why` says of statements, to whether it holds of one."""
 
 
 def score_items(
@@ -36,16 +64,24 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the answers to a task's items; all questions go to the judge together.
 
-    `parsed` counts statements, `why` names them by importance and number, as the judge's questions do.
+    `parsed` counts statements, `why` names them by importance and number, as the judge's questions
+    do.
     """
     check_lengths(task, items, responses)
     cases = [
         case_of(item.id, item.fields, response)
         for item, response in zip(items, responses, strict=True)
     ]
-    verdicts = judge_answers(cases, judging)
-    most = max((sum(one.stated for one in verdict.statements) for verdict in verdicts), default=0)
-    official = judging.prompts.name == "official"
+    return score_cases(
+        cases, judge_answers(cases, judging), official=judging.prompts.name == "official"
+    )
+
+
+def score_cases(
+    cases: Sequence[Case], verdicts: Sequence[AnswerVerdict], *, official: bool = False
+) -> list[ItemScore]:
+    """Scores answers of which a judge, or somebody else, has said what they say."""
+    most = max((len(_stated(verdict)) for verdict in verdicts), default=0)
     return [
         item_score(case, verdict, most_statements=most, official=official)
         for case, verdict in zip(cases, verdicts, strict=True)
@@ -55,7 +91,8 @@ def score_items(
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     """What metrics could be on an item without an answer, for the counts of statements.
 
-    The item is taken as one that would have been answered. How many words there would have been, nobody knows.
+    The item is taken as one that would have been answered. How many words there would have been,
+    nobody knows.
     """
     texts = [*item.fields["must_have"], *item.fields["nice_to_have"]]
     stated = float(sum(bool(text.strip()) for text in texts))
@@ -63,8 +100,11 @@ def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
     return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
 
 
-def case_of(name: str, fields: Mapping[str, Any], response: str) -> Case:
-    """A response with what it is judged by: `must_have` and `nice_to_have`, and the question where there is one."""
+def case_of(name: str, fields: Row, response: str) -> Case:
+    """A response with what it is judged by.
+
+    `must_have` and `nice_to_have`, and the question where there is one.
+    """
     return Case(
         id=name,
         question=str(fields.get("question") or ""),
@@ -79,52 +119,20 @@ def item_score(
 ) -> ItemScore:
     """Makes an item's score of what is known of its answer.
 
-    `most_statements` is the most of all answers scored together: a mean over answered questions cannot be larger. `official`:
-    the judge was asked with the authors' prompts, so that there are the authors' figures too.
+    Args:
+        case: the answer.
+        verdict: what is known of it.
+        most_statements: the most of all answers scored together: a mean over answered questions
+            cannot be larger.
+        official: whether the judge was asked with the authors' prompts, so that there are the
+            authors' figures too.
     """
-    stated = [one for one in verdict.statements if one.stated]
-    comp = _counts("share", [one for one in stated if one.must], "entailed")
-    hall = _counts("count", stated, "contradicted")
-    counts = {
-        "comprehensiveness": comp,
-        "hallucination_rate": hall,
-        "comprehensiveness_answered": comp,
-        "hallucination_rate_answered": hall,
-        "contradicted": replace(hall, how="any"),
-        **(_official_counts(verdict) if official else {}),
-    }
-    # Words as the paper counts them: what stands between white space (its physicians' 88.52 an answer).
-    values = {"answered": float(bool(verdict.answered)), "words": float(len(case.answer.split()))}
+    counts = _metric_counts(verdict, official=official)
+    values = _uncounted(case, verdict, official=official)
     limits: dict[str, Limits] = {}
-    if not stated:
-        values |= dict.fromkeys(
-            ("hallucination_rate", "hallucination_rate_answered", "contradicted"), math.nan
-        )
-    if official and not any(one.must for one in verdict.statements):
-        # A question without must-have statements adds nothing to the authors' sum, and is divided by all the same.
-        values["comprehensiveness_official"] = 0.0
-    if verdict.answered is False:
-        values |= dict.fromkeys(
-            ("comprehensiveness_answered", "hallucination_rate_answered", "words"), math.nan
-        )
-    elif verdict.answered is None:
-        # Whether it counts at all is open: limits wide enough for the mean of the others to stay as it is.
-        limits = {"answered": (0.0, 1.0), "words": (0.0, math.inf)}
-        if any(one.must for one in stated):
-            limits["comprehensiveness_answered"] = (0.0, 1.0)
-        if stated:
-            limits["hallucination_rate_answered"] = (0.0, float(most_statements))
+    if verdict.answered is None:
+        limits = _limits_of_open(verdict, most_statements)
         values = {name: value for name, value in values.items() if name not in limits}
-    if verdict.asked:
-        known = verdict.answered is not None
-        counts["answered"] = Counts(
-            how="count",
-            verdicts=(
-                Verdicts(
-                    hits=int(bool(verdict.answered)), known=int(known), missing=int(not known)
-                ),
-            ),
-        )
     score = ItemScore.counted(
         counts,
         id=case.id,
@@ -133,19 +141,73 @@ def item_score(
         parsed=_parsed(verdict, official=official),
         why=_why(verdict, official=official),
     )
-    # Statements that nobody was asked about stand for none that is missing; nor does what may not count at all.
+    # Statements that nobody was asked about stand for none that is missing; nor does what may not
+    # count at all.
     kept = {
-        name: one
-        for name, one in counts.items()
-        if name == "answered"
-        or (verdict.judged and not (verdict.answered is None and name in limits))
+        name: of_metric
+        for name, of_metric in counts.items()
+        if name == "answered" or (verdict.judged and name not in limits)
     }
     return replace(score, counts=kept, unscored=verdict.reason if score.limits else None)
 
 
+def _stated(verdict: AnswerVerdict) -> list[StatementVerdict]:
+    """The statements that say something; the release has three blank ones."""
+    return [statement for statement in verdict.statements if statement.stated]
+
+
+def _metric_counts(verdict: AnswerVerdict, *, official: bool) -> dict[str, Counts]:
+    """The verdicts that each metric adds up."""
+    stated = _stated(verdict)
+    comp = _counts("share", [statement for statement in stated if statement.must], "entailed")
+    hall = _counts("count", stated, "contradicted")
+    counts = {
+        "comprehensiveness": comp,
+        "hallucination_rate": hall,
+        "comprehensiveness_answered": comp,
+        "hallucination_rate_answered": hall,
+        "contradicted": replace(hall, how="any"),
+    }
+    if official:
+        counts |= _official_counts(verdict)
+    if verdict.asked:
+        counts["answered"] = _counts("count", [verdict], "answered")
+    return counts
+
+
+def _uncounted(case: Case, verdict: AnswerVerdict, *, official: bool) -> dict[str, float]:
+    """The values that no verdict on a statement decides; nan for a metric without a denominator."""
+    # Words as the paper counts them: what stands between white space (its physicians' 88.52 an
+    # answer).
+    values = {"answered": float(bool(verdict.answered)), "words": float(len(case.answer.split()))}
+    if not _stated(verdict):
+        values |= dict.fromkeys((*_ANSWERED[1:], "hallucination_rate", "contradicted"), math.nan)
+    if official and not any(statement.must for statement in verdict.statements):
+        # A question without must-have statements adds nothing to the authors' sum, and is divided
+        # by all the same.
+        values["comprehensiveness_official"] = 0.0
+    if verdict.answered is False:
+        values |= dict.fromkeys((*_ANSWERED, "words"), math.nan)
+    return values
+
+
+def _limits_of_open(verdict: AnswerVerdict, most_statements: int) -> dict[str, Limits]:
+    """Limits where it is open whether the answer is one, and so whether it counts at all.
+
+    They are wide enough for the mean of the others to stay as it is.
+    """
+    limits: dict[str, Limits] = {"answered": (0.0, 1.0), "words": (0.0, math.inf)}
+    stated = _stated(verdict)
+    if any(statement.must for statement in stated):
+        limits["comprehensiveness_answered"] = (0.0, 1.0)
+    if stated:
+        limits["hallucination_rate_answered"] = (0.0, float(most_statements))
+    return limits
+
+
 def _official_counts(verdict: AnswerVerdict) -> dict[str, Counts]:
-    """What the authors' figures are made of: all statements, blank ones too, about which their prompts ask as about others."""
-    must = [one for one in verdict.statements if one.must]
+    """Counts all statements, blank ones too, as the authors' prompts ask about them."""
+    must = [statement for statement in verdict.statements if statement.must]
     comp = _counts("share", must, "entailed_official")
     hall = _counts("count", verdict.statements, "contradicted_official")
     return {
@@ -155,79 +217,73 @@ def _official_counts(verdict: AnswerVerdict) -> dict[str, Counts]:
 
 
 def _counts(
-    how: Literal["share", "count", "any"], statements: Sequence[StatementVerdict], outcome: str
+    how: Literal["share", "count", "any"],
+    judged: Sequence[StatementVerdict] | Sequence[AnswerVerdict],
+    outcome: str,
 ) -> Counts:
-    verdicts = []
-    for kind, must in (("must", True), ("nice", False)):
-        chosen = [one for one in statements if one.must is must]
-        outcomes = [getattr(one, outcome) for one in chosen]
-        missing = outcomes.count(None)
-        if outcomes:
-            verdicts.append(
-                Verdicts(
-                    kind=kind,
-                    hits=outcomes.count(True),
-                    known=len(outcomes) - missing,
-                    missing=missing,
-                    classes=dict(Counter(_label(one) for one in chosen)) if not missing else {},
-                )
-            )
+    """Counts one outcome of verdicts, by the importance of statements; answers have none."""
+    by_kind: dict[str, list[StatementVerdict | AnswerVerdict]] = {}
+    for verdict in judged:
+        kind = verdict.name.partition("/")[0] if isinstance(verdict, StatementVerdict) else ""
+        by_kind.setdefault(kind, []).append(verdict)
     told = not any(
-        getattr(one, outcome) is None and CANNOT_TELL in one.reasons for one in statements
+        getattr(verdict, outcome) is None and CANNOT_TELL in verdict.reasons for verdict in judged
     )
-    return Counts(how=how, verdicts=tuple(verdicts), told=told)
+    verdicts = tuple(_verdicts(kind, of_kind, outcome) for kind, of_kind in by_kind.items())
+    return Counts(how=how, verdicts=verdicts, told=told)
 
 
-def _label(one: StatementVerdict) -> str:
-    return "entailment" if one.entailed else "contradiction" if one.contradicted else "neutral"
+def _verdicts(
+    kind: str, judged: Sequence[StatementVerdict | AnswerVerdict], outcome: str
+) -> Verdicts:
+    outcomes = [getattr(verdict, outcome) for verdict in judged]
+    labels = [
+        "entailment" if verdict.entailed else "contradiction" if verdict.contradicted else "neutral"
+        for verdict in judged
+        if isinstance(verdict, StatementVerdict) and None not in outcomes
+    ]
+    return count_verdicts(outcomes, kind, classes=labels)
 
 
-def _tally(outcomes: Iterable[bool | None]) -> str:
+def _tally(outcomes: Sequence[bool | None]) -> str:
     """How many are true, as a range where some are not known."""
-    known = list(outcomes)
-    low, unknown = known.count(True), known.count(None)
+    low, unknown = outcomes.count(True), outcomes.count(None)
     return f"{low} to {low + unknown}" if unknown else f"{low}"
 
 
 def _parsed(verdict: AnswerVerdict, *, official: bool) -> str:
-    """`must 3/4, nice 1/3, contradicted 0`; the authors' prompts do not ask whether nice-to-have statements are entailed."""
-    stated = [one for one in verdict.statements if one.stated]
-    must, nice = [one for one in stated if one.must], [one for one in stated if not one.must]
-    parts = [("must", must)] if official else [("must", must), ("nice", nice)]
-    said = [f"{kind} {_tally(one.entailed for one in of)}/{len(of)}" for kind, of in parts]
-    return ", ".join([*said, f"contradicted {_tally(one.contradicted for one in stated)}"])
+    """`must 3/4, nice 1/3, contradicted 0`; the authors do not ask if nice-to-have are entailed."""
+    stated = _stated(verdict)
+    parts = []
+    for kind in ("must",) if official else ("must", "nice"):
+        entailed = [one.entailed for one in stated if one.name.startswith(kind)]
+        parts.append(f"{kind} {_tally(entailed)}/{len(entailed)}")
+    return ", ".join([*parts, f"contradicted {_tally([one.contradicted for one in stated])}"])
 
 
 def _why(verdict: AnswerVerdict, *, official: bool) -> str:
-    stated = [one for one in verdict.statements if one.stated]
-    named = {
-        "missed": [one.name for one in stated if one.must and one.entailed is False],
-        "contradicted": [one.name for one in stated if one.contradicted],
-        "without a verdict": [one.name for one in stated if one.reasons],
-        "official differs": [one.name for one in verdict.statements if official and _differs(one)],
-        "blank": [one.name for one in verdict.statements if not one.stated],
-    }
+    """`abstained by the rule; missed: must/2 must/3; contradicted: nice/1`."""
     parts = [verdict.how] if verdict.how else []
-    parts += ["answered or not: open"] if verdict.answered is None else []
-    parts += [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
+    if verdict.answered is None:
+        parts.append("answered or not: open")
+    for what, holds in _REMARKS.items():
+        names = [statement.name for statement in verdict.statements if holds(statement)]
+        if names and (official or what != "official differs"):
+            parts.append(f"{what}: {' '.join(names)}")
     return "; ".join(parts)
-
-
-def _differs(one: StatementVerdict) -> bool:
-    entailed = one.must and one.entailed != one.entailed_official
-    return one.stated and (entailed or one.contradicted != one.contradicted_official)
 
 
 _TALLY: Final = re.compile(r"must (\d+)/(\d+), nice (\d+)/(\d+), contradicted (\d+)")
 """How `parsed` counts an answer's statements, where all of them are decided."""
 
 
-def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
-    """How many must-have and nice-to-have statements the answers say, all answers together, from rows of `items.parquet`."""
-    from medical_tasks.scoring.means import proportion_interval
+def statement_plots(rows: Sequence[Row]) -> list[Plot]:
+    """How many must-have and nice-to-have statements the answers say, all answers together.
 
+    `rows` are of `items.parquet`.
+    """
     tallies = [(row["cluster"], _TALLY.fullmatch(str(row.get("parsed") or ""))) for row in rows]
-    said: dict[str, list[tuple[float, str]]] = {}
+    shares: dict[str, list[tuple[float, str]]] = {}
     for cluster, tally in tallies:
         if tally is None:
             continue
@@ -237,35 +293,35 @@ def statement_plots(rows: Sequence[Mapping[str, Any]]) -> list[Plot]:
             ("nice-to-have, said", nice, all_nice),
             ("of both, contradicted", wrong, all_must + all_nice),
         ):
-            said.setdefault(label, []).extend(
-                (float(number < count), cluster) for number in range(total)
-            )
-    points = []
-    for label, values in said.items():
-        if values:
-            found = proportion_interval(
-                [value for value, _ in values], clusters=[cluster for _, cluster in values]
-            )
-            points.append(
-                PlotPoint(
-                    label=label,
-                    value=found.value,
-                    low=found.ci_low,
-                    high=found.ci_high,
-                    n=len(values),
-                )
-            )
+            of_answer = [(float(number < count), cluster) for number in range(total)]
+            shares.setdefault(label, []).extend(of_answer)
+    points = tuple(_point(label, values) for label, values in shares.items() if values)
     if not points:
         return []
-    note = "Over all statements of all answers; the intervals allow for those of one answer not being independent."
+    note = (
+        "Over all statements of all answers; the intervals allow for those of one answer not being "
+        "independent."
+    )
     if left_out := sum(tally is None for _, tally in tallies):
-        note += f" {left_out} answers are left out, of which not every statement has a verdict or none was asked for."
-    return [
-        Plot(
-            title="Statements the answers say",
-            x_label="Kind of statement",
-            y_label="Share of statements",
-            points=tuple(points),
-            note=note,
+        note += (
+            f" {left_out} answers are left out, of which not every statement has a verdict or none "
+            "was asked for."
         )
-    ]
+    plot = Plot(
+        title="Statements the answers say",
+        x_label="Kind of statement",
+        y_label="Share of statements",
+        points=points,
+        note=note,
+    )
+    return [plot]
+
+
+def _point(label: str, values: Sequence[tuple[float, str]]) -> PlotPoint:
+    from medical_tasks.scoring.means import proportion_interval
+
+    hits, clusters = zip(*values, strict=True)
+    share = proportion_interval(hits, clusters=clusters)
+    return PlotPoint(
+        label=label, value=share.value, low=share.ci_low, high=share.ci_high, n=len(values)
+    )

@@ -169,22 +169,9 @@ def _digest(texts: list[str]) -> str:
 
 @functools.cache
 def own_exemplars() -> Mapping[str, Exemplar]:
-    from medical_tasks.benchmarks.medcalc_bench.fresh import draw_item
-
-    exemplars = {}
-    for calculator in CALCULATORS:
-        item = draw_item(calculator, f"exemplar:{calculator.id}")
-        answer = item.result.answer
-        # As the prompt asks for it: a bare number with the digits of the last step, or (12 weeks, 3 days).
-        text = f"({', '.join(answer)})" if isinstance(answer, tuple) else str(answer)
-        text = f"{answer:.6g}" if isinstance(answer, float) else text
-        reply = json.dumps(
-            {"step_by_step_thinking": item.result.explanation, "answer": text}, ensure_ascii=False
-        )
-        exemplars[str(calculator.id)] = Exemplar(
-            note=item.note, question=item.question, reply=reply
-        )
-    return MappingProxyType(exemplars)
+    """The worked example of each calculator, by its id as text; invented, with the calculator's own answer."""
+    texts = packaged(__file__, "exemplars.json")
+    return MappingProxyType({number: Exemplar(**parts) for number, parts in texts.items()})
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:

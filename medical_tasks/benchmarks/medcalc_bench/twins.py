@@ -12,24 +12,24 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from medical_tasks.benchmarks.medcalc_bench.fresh.quantities import read_json
 from medical_tasks.benchmarks.medcalc_bench.gold import AnswerKind, answer_kind
 from medical_tasks.benchmarks.medcalc_bench.reading import final_words, read_answer
 from medical_tasks.benchmarks.medcalc_bench.scoring import decided, subject_of
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement
 from medical_tasks.calculators import find
+from medical_tasks.io.files import packaged
 from medical_tasks.spec import Item, ItemScore
 
 __all__ = ["score_twins"]
 
-_TEXTS: Final = read_json("twins.json")
-_FILLERS: Final = frozenset(_TEXTS["fillers"].split())
+TWIN_TEXTS: Final = packaged(__file__, "twins.json")
+_FILLERS: Final = frozenset(TWIN_TEXTS["fillers"].split())
 _ROUTES: Final = {
-    word: route for route, words in _TEXTS["routes"].items() for word in (route, *words)
+    word: route for route, words in TWIN_TEXTS["routes"].items() for word in (route, *words)
 }
-_NOTICE: Final = re.compile(_TEXTS["notice"], re.IGNORECASE)
-_REMARK: Final = re.compile(_TEXTS["remark"])
-_VALUE: Final = re.compile(_TEXTS["value"].format_map(_TEXTS), re.IGNORECASE)
+_NOTICE: Final = re.compile(TWIN_TEXTS["notice"], re.IGNORECASE)
+_REMARK: Final = re.compile(TWIN_TEXTS["remark"])
+_VALUE: Final = re.compile(TWIN_TEXTS["value"].format_map(TWIN_TEXTS), re.IGNORECASE)
 _COMPARED: Final = ("necessary_update", "unwarranted_change")
 NO_BASE: Final = "no reply to the base"
 _SAME: Final = 0.05  # two measurements say the same within what the benchmark allows an answer
@@ -138,8 +138,8 @@ def _known(number: int, name: str) -> Names:
     names = {
         plain,
         bracket.rstrip(")"),
-        *_TEXTS["names"].get(name, ()),
-        *_TEXTS["names"].get(plain, ()),
+        *TWIN_TEXTS["names"].get(name, ()),
+        *TWIN_TEXTS["names"].get(plain, ()),
     }
     for item in find(number).inputs:
         if item.name in (name, plain):

@@ -1,1 +1,4 @@
-"""A run as a package for a leaderboard: written, read without trust, and verified by scoring its answers again."""
+"""A run as a package for a leaderboard.
+
+Written, read without trust, and verified by scoring its answers again.
+"""

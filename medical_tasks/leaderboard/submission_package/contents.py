@@ -1,6 +1,9 @@
-"""What a submission package holds, a zip file of a few files (docs/submission_package.md); and what verifying one finds.
+"""What a submission package holds, a zip file of a few files, and what verifying one finds.
 
-The content hash shows that nothing was changed since, not who made it: whoever changes a number can make a new hash.
+`docs/submission_package.md` describes the format.
+
+The content hash shows that nothing was changed since, not who made it: whoever changes a number can
+make a new hash.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.errors import UsageError
+from medical_tasks.runs.results import Json, JsonDict, Row
 
 FORMAT: Final = 1
 SHA256: Final = re.compile(r"[0-9a-f]{64}")
@@ -29,7 +33,10 @@ MEMBERS: Final = (MANIFEST, RESULTS, ITEMS, ANSWERS, VERDICTS)
 
 @dataclass(frozen=True, kw_only=True)
 class Submitter:
-    """What a submitter says of the model, shown as they wrote it; `parameters` in billions, "" and None what is not said."""
+    """What a submitter says of the model, shown as they wrote it.
+
+    `parameters` in billions, "" and None what is not said.
+    """
 
     model: str
     organisation: str = ""
@@ -39,8 +46,11 @@ class Submitter:
     parameters: float | None = None
     licence: str = ""
 
-    def stated(self) -> dict[str, Any]:
-        """As `package.json` has it; a licence only where one is named, as packages of before have none."""
+    def stated(self) -> JsonDict:
+        """As `package.json` has it.
+
+        A licence only where one is named, as packages of before have none.
+        """
         return {
             name: value for name, value in asdict(self).items() if (name, value) != ("licence", "")
         }
@@ -48,7 +58,11 @@ class Submitter:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """`package.json`; `partial` has the reasons, a sentence each, why a task's result is not over the whole official split."""
+    """`package.json`.
+
+    `partial` has the reasons, a sentence each, why a task's result is not over the whole official
+    split.
+    """
 
     suite: str
     submitter: Submitter
@@ -64,41 +78,38 @@ class Manifest:
 
 @dataclass(frozen=True, kw_only=True)
 class Package:
-    """A package that was read and is sound; `answers` has, for tasks on open data, item id to answer."""
+    """A package that was read and is sound.
+
+    `answers` has, for tasks on open data, item id to answer.
+    """
 
     manifest: Manifest
-    results: Mapping[str, Any]
-    items: Sequence[Mapping[str, Any]]
+    results: Json
+    items: Sequence[Row]
     answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    verdicts: Sequence[Mapping[str, Any]] = ()
+    verdicts: Sequence[Row] = ()
 
 
 WRITE_AGAIN: Final = (
     "Write the package again: medical-tasks submit RUN --to space --model-name NAME"
 )
-_SHOWN_CHARS: Final = 60
+NAN: Final = "nan"
+"""Stands in `items.jsonl` for a value without a denominator, which JSON has no number for.
+
+null there is a value that is not decided.
+"""
 
 
 class PackageError(UsageError):
-    """A package that is not taken; what the message shows of it is cut short and plain ASCII, fit for a terminal."""
+    """A package that is not taken.
+
+    What the message shows of it is cut short and plain ASCII, fit for a terminal.
+    """
 
 
 def not_sound(what: str) -> PackageError:
     """The error for a package that its own writer would not make."""
     return PackageError(f"{what}. {WRITE_AGAIN}")
-
-
-def shown(value: Any) -> str:
-    """A value of a hostile file for a message: short, one line of ASCII, every other character escaped."""
-    if isinstance(value, list | dict):
-        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    if isinstance(value, str | bytes):
-        text = ascii(value[: _SHOWN_CHARS + 1])
-    elif value is None or isinstance(value, bool):
-        text = {None: "null", True: "true", False: "false"}[value]
-    else:
-        text = ascii(value)
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
 
 
 MIB: Final = 1 << 20
@@ -128,20 +139,29 @@ class ReadLimits:
 DEFAULT_LIMITS: Final = ReadLimits()
 
 
-def canonical(value: Any) -> str:
-    """JSON in one form: names sorted, no spaces, ASCII; `ValueError` for a number that JSON does not have."""
+def canonical(value: object) -> str:
+    """JSON in one form: names sorted, no spaces, ASCII.
+
+    `ValueError` for a number that JSON does not have.
+    """
     return json.dumps(
         value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False
     )
 
 
 def answer_sha256(text: str | None) -> str:
-    """SHA-256 of a model's text as UTF-8, halves of surrogate pairs as they are; "" for an item without an answer."""
+    """SHA-256 of a model's text as UTF-8, halves of surrogate pairs as they are.
+
+    "" for an item without an answer.
+    """
     return "" if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def verdicts_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
-    """SHA-256 over an item's verdicts in their order, each as `canonical` and a line feed; "" without any."""
+def verdicts_sha256(rows: Iterable[Row]) -> str:
+    """SHA-256 over an item's verdicts in their order, each as `canonical` and a line feed.
+
+    "" without any.
+    """
     digest, some = hashlib.sha256(), False
     for row in rows:
         some = True
@@ -149,13 +169,16 @@ def verdicts_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
     return digest.hexdigest() if some else ""
 
 
-def file_facts(content: bytes) -> dict[str, Any]:
+def file_facts(content: bytes) -> JsonDict:
     """What `package.json` says of a file: `bytes` and `sha256`."""
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def content_sha256(manifest: Mapping[str, Any]) -> str:
-    """SHA-256 over `package.json` as `canonical`, without `content_sha256` itself; the other files' hashes are in it."""
+def content_sha256(manifest: Json) -> str:
+    """SHA-256 over `package.json` as `canonical`, without `content_sha256` itself.
+
+    The other files' hashes are in it.
+    """
     stated = {name: value for name, value in manifest.items() if name != "content_sha256"}
     return hashlib.sha256(canonical(stated).encode()).hexdigest()
 
@@ -167,7 +190,10 @@ Found = tuple[Outcome, str]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was compared (`medcalc: scores`); `detail` is one line without any text of credentialed data."""
+    """One thing that was compared (`medcalc: scores`).
+
+    `detail` is one line without any text of credentialed data.
+    """
 
     name: str
     outcome: Outcome
@@ -193,28 +219,37 @@ class Verification:
 
     @property
     def unproven(self) -> tuple[str, ...]:
-        """Tasks whose scores could not be computed again; the right hash of an answer says nothing of its score."""
+        """Tasks whose scores could not be computed again.
+
+        The right hash of an answer says nothing of its score.
+        """
         proven: dict[str, bool] = {}
         for check in self.checks:
-            task, colon, part = check.name.partition(": ")
+            task, colon, what = check.name.partition(": ")
             if colon:
                 proven[task] = proven.get(task, False) or (
-                    part == "scores" and check.outcome != "not checked"
+                    what == "scores" and check.outcome != "not checked"
                 )
         return tuple(task for task, done in proven.items() if not done)
 
     @property
     def on_trust(self) -> tuple[str, ...]:
-        """Tasks whose verdicts are the submitter's word: their judge could be asked again, and was not."""
-        found = (
+        """Tasks whose verdicts are the submitter's word.
+
+        Their judge could be asked again, and was not.
+        """
+        names = (
             check.name.partition(": ") for check in self.checks if check.outcome == "not checked"
         )
-        return tuple(task for task, _, part in found if part == "judge")
+        return tuple(task for task, _, what in names if what == "judge")
 
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON: `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`."""
-        said = {"package": self.package, "matches": self.matches, "on_trust": list(self.on_trust)}
-        return {**said, "checks": [asdict(check) for check in self.checks]}
+    def as_json(self) -> JsonDict:
+        """The same as JSON.
+
+        `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`.
+        """
+        about = {"package": self.package, "matches": self.matches, "on_trust": list(self.on_trust)}
+        return {**about, "checks": [asdict(check) for check in self.checks]}
 
 
 @dataclass(frozen=True, kw_only=True)

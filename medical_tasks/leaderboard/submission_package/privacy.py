@@ -1,7 +1,8 @@
 """What a package may not reveal: the submitter's machine, and any text of credentialed data.
 
-Keys, addresses and paths become a word in brackets, files their hashes; versions and numbers, which make results comparable,
-stay. Scrubbing twice changes nothing more, and a package that scrubbing would change is refused.
+Keys, addresses and paths become a word in brackets, files their hashes; versions and numbers, which
+make results comparable, stay. Scrubbing twice changes nothing more, and a package that scrubbing
+would change is refused.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from medical_tasks.benchmarks.catalog import dataset_spec
+from medical_tasks.catalog import dataset_spec
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
-from medical_tasks.judges.session import JUDGE_KINDS
+from medical_tasks.judges.kinds import KINDS as JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError
 from medical_tasks.models.opener import KINDS
+from medical_tasks.report.entries import Entry, Recipe
+from medical_tasks.runs.results import Json, JsonDict, Row
 from medical_tasks.spec import TaskSpec
 
 ADDRESS: Final = "[address]"
@@ -41,7 +44,7 @@ _SECRET: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-|hf_|ghp_)[A-Za-z0-9_-]{16,}|(?<=--api-key[ =])[^\s]+|(?<=--hf-token[ =])[^\s]+|(?<=Bearer )[^\s\"']+"
 )
 _FILE_NAMES: Final = frozenset({"file", "folder", "path"})
-_KINDS: Final = frozenset({*KINDS, *JUDGE_KINDS})
+_KINDS: Final = frozenset({*KINDS, *(kind.name for kind in JUDGE_KINDS)})
 _BY_FILE: Final = ("responses", "recorded")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>,;()\[\]{}]*")
 _IPV4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.])")
@@ -53,8 +56,11 @@ _SEPARATORS: Final = re.compile(r"[\\/]+")
 _HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
 
 
-def scrub(results: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes out of a run's results what tells of the machine they were made on, and `items_sha256`, whose file no package holds."""
+def scrub(results: Json) -> JsonDict:
+    """Takes out of a run's results what tells of the machine they were made on.
+
+    `items_sha256` goes too: no package holds its file.
+    """
     tasks = {name: _entry(entry) for name, entry in results["tasks"].items()}
     return {
         **{name: value for name, value in results.items() if name != "items_sha256"},
@@ -62,8 +68,8 @@ def scrub(results: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    made = {**entry, "recipe": scrub_recipe(entry["recipe"])}
+def _entry(entry: Entry) -> JsonDict:
+    scrubbed = {**entry, "recipe": scrub_recipe(entry["recipe"])}
     if isinstance(entry.get("judge"), Mapping):
         judge, named = entry["judge"], entry["recipe"].get("judge")
         identity = named if isinstance(named, Mapping) else {}
@@ -71,18 +77,18 @@ def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
         plain = _named(name, identity)
         check = str(judge.get("check", "")).replace(name, plain) if name else judge.get("check", "")
         trouble = None if judge.get("trouble") is None else WITHHELD
-        made["judge"] = {**judge, "name": plain, "check": _text(check), "trouble": trouble}
-    return made
+        scrubbed["judge"] = {**judge, "name": plain, "check": _text(check), "trouble": trouble}
+    return scrubbed
 
 
-def scrub_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+def scrub_recipe(recipe: Recipe) -> JsonDict:
     """Scrubs a task's recipe, or a part of one."""
-    made: dict[str, Any] = {}
+    scrubbed: JsonDict = {}
     for name, value in recipe.items():
         if name in ("packages", "python", "suite"):
-            made[name] = value  # versions, some of which look like addresses
+            scrubbed[name] = value  # versions, some of which look like addresses
         elif name in ("model", "judge") and isinstance(value, Mapping) and "name" in value:
-            made[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
+            scrubbed[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
         elif (
             name == "data"
             and isinstance(value, Mapping)
@@ -90,29 +96,31 @@ def scrub_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
         ):
             # Official files by their hashes alone, the options of a generated dataset as they are.
             hashes = sorted(
-                str(each) for each in value["source"].values() if SHA256.fullmatch(str(each))
+                str(setting)
+                for setting in value["source"].values()
+                if SHA256.fullmatch(str(setting))
             )
             source = {
-                key: each
-                for key, each in value["source"].items()
-                if not SHA256.fullmatch(str(each))
+                key: setting
+                for key, setting in value["source"].items()
+                if not SHA256.fullmatch(str(setting))
             }
-            files = {f"file {number}": each for number, each in enumerate(hashes, start=1)}
-            made[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
+            files = {f"file {number}": setting for number, setting in enumerate(hashes, start=1)}
+            scrubbed[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
         else:
-            made[name] = _value(name, value)
-    return made
+            scrubbed[name] = _value(name, value)
+    return scrubbed
 
 
-def _mapping(values: Mapping[str, Any]) -> dict[str, Any]:
+def _mapping(values: Json) -> JsonDict:
     return {name: _value(name, value) for name, value in values.items()}
 
 
-def _value(name: str, value: Any) -> Any:
+def _value(name: str, value: object) -> Any:
     if isinstance(value, Mapping):
         return _mapping(value)
     if isinstance(value, list | tuple):
-        return [_value(name, each) for each in value]
+        return [_value(name, inner) for inner in value]
     if not isinstance(value, str):
         return value
     if name in _SECRET_NAMES:
@@ -124,7 +132,7 @@ def _value(name: str, value: Any) -> Any:
     return _text(value)
 
 
-def _named(name: str, identity: Mapping[str, Any]) -> str:
+def _named(name: str, identity: Recipe) -> str:
     plain = _text(name)
     kind, slash, rest = plain.partition("/")
     if slash and kind in _KINDS and "weights" in identity and "revision" not in identity:
@@ -137,7 +145,7 @@ def _text(text: str) -> str:
     if not any(sign in text for sign in "/\\:.~"):
         return text
     plain = _IPV6.sub(ADDRESS, _IPV4.sub(ADDRESS, _URL.sub(ADDRESS, text)))
-    return _HOST_PORT.sub(ADDRESS, _WORD.sub(lambda found: _word(found[0]), plain))
+    return _HOST_PORT.sub(ADDRESS, _WORD.sub(lambda match: _word(match[0]), plain))
 
 
 def _word(word: str) -> str:
@@ -171,8 +179,8 @@ def _plain(word: str) -> str:
 _DIGEST = "response_sha256"
 _HASH_FIELDS = frozenset({_DIGEST, "answer_sha256", "verdicts_sha256"})
 _MAY_HOLD: Final = (
-    "may hold a text, and the data are credentialed. Nothing of it was kept. Make the package from the run's own "
-    "folder."
+    "may hold a text, and the data are credentialed. Nothing of it was kept. Make the package "
+    "from the run's own folder."
 )
 
 
@@ -181,8 +189,11 @@ def texts_allowed(task: TaskSpec) -> bool:
     return policy.text_allowed(dataset_spec(task.dataset))
 
 
-def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str]) -> None:
-    """Refuses an item on credentialed data with anything but ids, groups, hashes and numbers; messages never show it."""
+def check_private_row(where: str, row: Row, words: frozenset[str]) -> None:
+    """Refuses an item on credentialed data with anything but ids, groups, hashes and numbers.
+
+    Messages never show it.
+    """
     kept = redact_row(
         {name: value for name, value in row.items() if name not in _HASH_FIELDS},
         None,
@@ -201,7 +212,7 @@ def check_private_row(where: str, row: Mapping[str, Any], words: frozenset[str])
         )
 
 
-def check_private_verdict(where: str, row: Mapping[str, Any]) -> None:
+def check_private_verdict(where: str, row: Row) -> None:
     """Refuses a verdict on credentialed data in which a text may stand."""
     sound = all(redact_value(row[name]) == row[name] for name in ("value", "votes") if name in row)
     if (

@@ -1,7 +1,8 @@
-"""Verifying: the answers scored again by the benchmark's own scorer, with the verdicts of the package or its judge.
+"""Answers scored again by the benchmark's own scorer, with the package's verdicts or its judge.
 
-A verdict is taken for the very question it was given on, and the judge's text is read again: a verdict that was turned round
-contradicts it. That the text is the judge's own only the judge can show: `--judge` asks it about a sample.
+A verdict is taken for the very question it was given on, and the judge's text is read again: a
+verdict that was turned round contradicts it. That the text is the judge's own only the judge can
+show: `--judge` asks it about a sample.
 """
 
 from __future__ import annotations
@@ -9,28 +10,30 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.untrusted import shown
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
 from medical_tasks.judges.lexical import decide
-from medical_tasks.leaderboard.submission_package.contents import Found, VerifyOptions, shown
+from medical_tasks.leaderboard.submission_package.contents import Found, VerifyOptions
 from medical_tasks.leaderboard.submission_package.privacy import scrub_recipe, texts_allowed
 from medical_tasks.leaderboard.submission_package.results import (
     counts_unclear,
     differences,
     entry_differences,
-    told,
+    in_words,
+    item_columns,
 )
-from medical_tasks.leaderboard.submission_package.rows import item_columns
+from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RECORDED, JudgeRequest, RunJudge, TaskJudge
-from medical_tasks.runs.results import VERDICTS_FILE, read_items, read_verdicts
+from medical_tasks.runs.results import VERDICTS_FILE, JsonDict, Row, read_items, read_verdicts
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
@@ -39,11 +42,14 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """What scoring again gave: `replay` stood in for the judge, `left` are metrics that could not be computed here."""
+    """What scoring again gave.
 
-    entry: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
-    verdicts: Sequence[Mapping[str, Any]]
+    `replay` stood in for the judge, `left` are metrics that could not be computed here.
+    """
+
+    entry: Entry
+    rows: Sequence[Row]
+    verdicts: Sequence[Row]
     replay: Replay | None
     left: tuple[str, ...]
 
@@ -51,11 +57,14 @@ class Scored:
 def scored_again(
     answered: AnsweredTask,
     reported: TaskSpec,
-    verdicts: Sequence[Mapping[str, Any]],
+    verdicts: Sequence[Row],
     options: VerifyOptions,
     scratch: Path,
 ) -> Scored:
-    """Scores answers again, in `scratch`, an empty folder; `reported` has the metrics that the package reports."""
+    """Scores answers again, in `scratch`, an empty folder.
+
+    `reported` has the metrics that the package reports.
+    """
     private, recipe = not texts_allowed(answered.task), answered.recipe
     run = RunFolder(scratch / "run", home=scratch if private else None, private=private)
     replay: Replay | None = None
@@ -77,39 +86,47 @@ def scored_again(
             replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
     with judge or contextlib.nullcontext():
         results = finish([answered], run, judge)
-    given = answered.scoring_args
+    arguments = answered.scoring_args
     return Scored(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),
         verdicts=read_verdicts(run.path),
         replay=replay,
         left=tuple(
-            metric.name for metric in reported.metrics if metric.needs and metric.needs not in given
+            metric.name
+            for metric in reported.metrics
+            if metric.needs and metric.needs not in arguments
         ),
     )
 
 
 def check_scores(
     reported: TaskSpec,
-    entry: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    made: Scored,
+    entry: Entry,
+    rows: Sequence[Row],
+    scored: Scored,
 ) -> Found:
     """Compares items one by one."""
-    here = {row["id"]: row for row in made.rows}
-    columns = [name for name in item_columns(reported) if not made.rows or name in made.rows[0]]
+    here = {row["id"]: row for row in scored.rows}
+    columns = [name for name in item_columns(reported) if not scored.rows or name in scored.rows[0]]
     if not counts_unclear(entry):
         columns = [name for name in columns if name != "unclear"]
     wrong = []
     for row in rows:
-        said, own = (
-            {name: each.get(name) for name in columns} for each in (row, here.get(row["id"], {}))
+        stated, own = (
+            {name: cells.get(name) for name in columns} for cells in (row, here.get(row["id"], {}))
         )
-        found = next(differences(said, own, (shown(row["id"]),)), None)
-        if found is not None:
-            hidden = found[0][-1] in ("parsed", "why")
-            wrong.append(f"{', '.join(found[0])}: reads otherwise" if hidden else told(found))
-    left = f". Not checked, for want of what they need: {', '.join(made.left)}" if made.left else ""
+        difference = next(differences(stated, own, (shown(row["id"]),)), None)
+        if difference is not None:
+            hidden = difference[0][-1] in ("parsed", "why")
+            wrong.append(
+                f"{', '.join(difference[0])}: reads otherwise" if hidden else in_words(difference)
+            )
+    left = (
+        f". Not checked, for want of what they need: {', '.join(scored.left)}"
+        if scored.left
+        else ""
+    )
     if wrong:
         return (
             "mismatch",
@@ -118,28 +135,42 @@ def check_scores(
     return "match", f"{len(rows):,} items score the same, metric by metric{left}"
 
 
-def check_results(reported: TaskSpec, entry: Mapping[str, Any], made: Scored) -> Found:
+def check_results(reported: TaskSpec, entry: Entry, scored: Scored) -> Found:
     """Compares metrics, intervals, bounds, breakdowns and coverage."""
     left = {
-        *made.left,
-        *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole),
+        *scored.left,
+        *(
+            metric.whole
+            for metric in reported.metrics
+            if metric.name in scored.left and metric.whole
+        ),
     }
-    left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
+    left |= {metric.name for metric in reported.metrics if metric.kind == "average" and scored.left}
     beyond = frozenset() if counts_unclear(entry) else _beyond_older(reported)
-    found = [
-        each
-        for each in entry_differences(entry, made.entry)
-        if not left.intersection(each[0]) and not beyond.intersection((each[0][:2], each[0][-2:]))
+    wrong = [
+        difference
+        for difference in entry_differences(entry, scored.entry)
+        if not left.intersection(difference[0])
+        and not beyond.intersection((difference[0][:2], difference[0][-2:]))
     ]
-    if found:
-        return "mismatch", f"{len(found)} numbers differ: {told(found[0])}"
+    if wrong:
+        return "mismatch", f"{len(wrong)} numbers differ: {in_words(wrong[0])}"
     return "match", "values, intervals, bounds, breakdowns and coverage are the same"
 
 
 def _beyond_older(task: TaskSpec) -> frozenset[tuple[str, ...]]:
-    """What a package of a suite that knew no unclear answers cannot say: how many there are, and what they leave open."""
+    """What a package of a suite that knew no unclear answers cannot say.
+
+    How many there are, and what they leave open.
+    """
     ends = ("bound_low", "bound_high")
-    read = {name for each in task.metrics if each.read for name in (each.name, each.whole) if name}
+    read = {
+        name
+        for metric in task.metrics
+        if metric.read
+        for name in (metric.name, metric.whole)
+        if name
+    }
     reasons = ("coverage", "unclear")
     return frozenset({reasons, *((name, end) for name in read for end in ends)})
 
@@ -148,15 +179,15 @@ LEAST_AGREEMENT: Final = 0.8
 """Share of equal verdicts below which a judge that samples is said not to have given them."""
 
 LEAST_VERDICTS: Final = 20
-"""Verdicts of entailment from which on it says something that all of them are those of the judge that compares words."""
+"""Verdicts of entailment from which on it says something that a judge by words agrees on all."""
 
 _ALWAYS_SAME: Final = ("lexical", "nli")
 _FROM_FILE: Final = "recorded"
 
 
-def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: str) -> JudgeRequest:
+def judge_request(recipe: Recipe, options: VerifyOptions, *, name: str) -> JudgeRequest:
     """The judge of a recipe, asked in the same way; `name` says whom to open."""
-    asked = JudgeOptions(
+    judge_options = JudgeOptions(
         votes=1 if name.startswith(RECORDED) else recipe["votes"],
         reasks=_whole(recipe.get("reasks"), 2),
         reply_tokens=None
@@ -167,7 +198,11 @@ def judge_request(recipe: Mapping[str, Any], options: VerifyOptions, *, name: st
     mode = recipe.get("mode") if recipe.get("mode") in ("single", "batched") else "single"
     args = {} if name == "lexical" or name.startswith(RECORDED) else options.judge_args
     return JudgeRequest(
-        name=name, args=args, options=asked, mode=mode, prompts=str(recipe["prompts"].get("set"))
+        name=name,
+        args=args,
+        options=judge_options,
+        mode=mode,
+        prompts=str(recipe["prompts"].get("set")),
     )
 
 
@@ -201,9 +236,10 @@ class _Checked:
                     self.contradicted.append(question.id)
                 continue
             if question.pair is not None:
-                said = decide(question.pair.premise, question.pair.hypothesis)
+                verdict = decide(question.pair.premise, question.pair.hypothesis)
                 self.by_words.append(
-                    said in question.pair.values and question.pair.values[said] == outcome.value
+                    verdict in question.pair.values
+                    and question.pair.values[verdict] == outcome.value
                 )
                 self.values.add(repr(outcome.value))
             if self.reads == "prompt":
@@ -214,7 +250,10 @@ class _Checked:
 
 
 class Replay(RunJudge):
-    """The verdicts of a package in their judge's place; `request` is of `recorded/FILE`, and nothing is kept."""
+    """The verdicts of a package in their judge's place.
+
+    `request` is of `recorded/FILE`, and nothing is kept.
+    """
 
     checked: _Checked | None = None
     unread: Mapping[tuple[str, str], str] = {}
@@ -222,116 +261,123 @@ class Replay(RunJudge):
 
     def task_judge(self, task: TaskSpec) -> TaskJudge:
         """The verdicts, looked up question by question."""
-        made = super().task_judge(task)
-        self.checked = _Checked(made.judging.judge, self.unread)
-        made.judging = replace(made.judging, judge=self.checked)
-        return made
+        task_judge = super().task_judge(task)
+        self.checked = _Checked(task_judge.judging.judge, self.unread)
+        task_judge.judging = replace(task_judge.judging, judge=self.checked)
+        return task_judge
 
 
 def check_verdicts(
-    judge: str,
-    rows: Sequence[Mapping[str, Any]],
-    made: Sequence[Mapping[str, Any]],
-    replay: Replay | None,
+    judge: str, rows: Sequence[Row], verdicts: Sequence[Row], replay: Replay | None
 ) -> Found:
-    """Compares the verdicts of a package with those that scoring again led to; `replay` is None when the judge was asked again."""
+    """Compares the verdicts of a package with those that scoring again led to.
+
+    `replay` is None when the judge was asked again.
+    """
     if replay is None:
-        if found := [told(each) for each in differences(_by_id(rows), _by_id(made))]:
-            return "mismatch", f"{len(found)} differ from what the judge says: {found[0]}"
+        if wrong_here := [
+            in_words(difference) for difference in differences(_by_id(rows), _by_id(verdicts))
+        ]:
+            return "mismatch", f"{len(wrong_here)} differ from what the judge says: {wrong_here[0]}"
         return "match", f"the judge, asked again, gave the same {len(rows):,}"
     checked = replay.checked
     if checked is None:
         return "not checked", "no question was asked"
-    wrong = [f"{shown(each)} contradicts the judge's own text" for each in checked.contradicted]
-    kind = judge.partition("/")[0]
-    texts = all("text" in row for row in rows)  # of credentialed data there are none
-    if kind != _FROM_FILE:
-        wrong += [
-            f"{shown(each)} has no text of a judge that says why"
-            for each in checked.silent
-            if texts
-        ]
-        wrong += [
-            f"{shown(row['id'])} is not by a judge of that kind"
-            for row in rows
-            if ("reads" in row) != (kind == "nli")
-        ]
-    asked = {each for each, _ in checked.asked}
-    wrong += [
-        f"{shown(row['id'])} is a verdict on no question" for row in rows if row["id"] not in asked
-    ]
-    here = {row["id"] for row in rows}
-    wrong += [f"{shown(each)} has no verdict" for each in sorted(asked - here)]
-    wrong += [
-        f"{shown(row['id'])} was given on another question or answer"
-        for row in rows
-        if row["id"] in asked and (row["id"], row["sha256"]) not in checked.asked
-    ]
-    if wrong:
+    if wrong := list(_unsound(judge, rows, checked)):
         return "mismatch", f"{len(wrong)} are not sound: {wrong[0]}"
-    if len(rows) != len(made):
-        return "mismatch", f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
+    if len(rows) != len(verdicts):
+        return (
+            "mismatch",
+            f"{len(rows):,} verdicts on the {len(verdicts):,} questions that are asked",
+        )
+    by_words = checked.by_words
     # Where every verdict is the same, any two judges may agree.
-    if (
-        all(checked.by_words)
-        and len(checked.by_words) >= LEAST_VERDICTS
-        and len(checked.values) > 1
-    ):
-        detail = f"all {len(checked.by_words):,} on entailment are what the judge that compares words says; --judge asks {judge}"
-        return "not checked", detail
+    if all(by_words) and len(by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
+        return (
+            "not checked",
+            f"all {len(by_words):,} on entailment are what the judge that compares words says; "
+            f"--judge asks {judge}",
+        )
     read = f"; {checked.texts:,} are what the judge's text says" if checked.texts else ""
     return "match", f"{len(rows):,} verdicts were given on these very questions and answers{read}"
 
 
+def _unsound(judge: str, rows: Sequence[Row], checked: _Checked) -> Iterator[str]:
+    """Says of each verdict that is not one of this judge, on these very questions, why."""
+    for question in checked.contradicted:
+        yield f"{shown(question)} contradicts the judge's own text"
+    kind = judge.partition("/")[0]
+    from_file = kind == _FROM_FILE
+    has_texts = all("text" in row for row in rows)  # of credentialed data there are none
+    for question in () if from_file or not has_texts else checked.silent:
+        yield f"{shown(question)} has no text of a judge that says why"
+    questions = {question for question, _ in checked.asked}
+    for row in rows:
+        name = shown(row["id"])
+        if not from_file and ("reads" in row) != (kind == "nli"):
+            yield f"{name} is not by a judge of that kind"
+        if row["id"] not in questions:
+            yield f"{name} is a verdict on no question"
+        elif (row["id"], row["sha256"]) not in checked.asked:
+            yield f"{name} was given on another question or answer"
+    for question in sorted(questions - {row["id"] for row in rows}):
+        yield f"{shown(question)} has no verdict"
+
+
 def ask_again(
-    answered: AnsweredTask, rows: Sequence[Mapping[str, Any]], options: VerifyOptions, scratch: Path
+    answered: AnsweredTask, rows: Sequence[Row], options: VerifyOptions, scratch: Path
 ) -> Found:
-    """Asks the recipe's judge again about a sample of items; `UsageError` for another judge than the recipe's."""
+    """Asks the recipe's judge again about a sample of items.
+
+    `UsageError` for another judge than the recipe's.
+    """
     recipe = answered.recipe["judge"]
     if not options.judge:
         return (
             "not checked",
-            f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample",
+            f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a "
+            "sample",
         )
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
         task_judge = judge.task_judge(answered.task)
-        found = next(
+        difference = next(
             differences(recipe, scrub_recipe({"judge": task_judge.recipe})["judge"], ("judge",)),
             None,
         )
-        if found is not None:
+        if difference is not None:
             raise UsageError(
-                f"--judge {options.judge}: is another judge than that of {answered.task.name}: {told(found)}. Give the same one, "
-                "with the same --judge-args, or leave it out."
+                f"--judge {options.judge}: is another judge than that of {answered.task.name}: "
+                f"{in_words(difference)}. Give the same one, with the same --judge-args, or leave it "
+                "out."
             )
         sample = _sampled(answered, options)
         score_responses(sample, task_judge.judging)
-        made = task_judge.rows(private=not all("text" in row for row in rows))
-    said = {(row["id"], row["sha256"]): row.get("value") for row in rows}
+        verdicts = task_judge.rows(private=not all("text" in row for row in rows))
+    stated = {(row["id"], row["sha256"]): row.get("value") for row in rows}
     decided = [
         ((row["id"], row["sha256"]), json.loads(json.dumps(row["value"])))
-        for row in made
+        for row in verdicts
         if "value" in row
     ]
-    known = [(said[key], value) for key, value in decided if key in said]
+    pairs = [(stated[key], value) for key, value in decided if key in stated]
     about = f"asked again about {len(sample.items)} items"
-    if not known:
+    if not pairs:
         return "not checked", f"{about}, and got no verdict"
-    same = sum(one == other for one, other in known)
-    detail = f"{about}: {same:,} of {len(known):,} verdicts are the same"
-    if len(known) < len(decided):
+    same = sum(before == now for before, now in pairs)
+    detail = f"{about}: {same:,} of {len(pairs):,} verdicts are the same"
+    if len(pairs) < len(decided):
         detail += (
-            f"; {len(decided) - len(known)} are on questions that the package has no verdict on"
+            f"; {len(decided) - len(pairs)} are on questions that the package has no verdict on"
         )
     least = 1.0 if recipe.get("kind") in _ALWAYS_SAME else LEAST_AGREEMENT
-    return "match" if same >= least * len(known) else "mismatch", detail
+    return "match" if same >= least * len(pairs) else "mismatch", detail
 
 
 def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
     """Items by the hash of seed and id: the same ones for the same seed, whoever asks."""
     ids = [item.id for item in answered.items if item.id in answered.responses]
-    ids.sort(key=lambda each: hashlib.sha256(f"{options.seed}:{each}".encode()).digest())
+    ids.sort(key=lambda item_id: hashlib.sha256(f"{options.seed}:{item_id}".encode()).digest())
     chosen = set(ids[: options.sample])
     items = [item for item in answered.items if item.id in chosen]
     return replace(
@@ -342,11 +388,11 @@ def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
     )
 
 
-def _by_id(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _by_id(rows: Sequence[Row]) -> JsonDict:
     return {f"{row['id']} {row['sha256'][:12]}": row for row in rows}
 
 
-def _whole(value: Any, default: int) -> int:
+def _whole(value: object, default: int) -> int:
     return (
         value
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000

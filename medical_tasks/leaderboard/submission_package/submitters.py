@@ -1,91 +1,19 @@
 """What a submitter says of a model, checked in the same way where it is given and where it is read.
 
-Names that a person cannot tell apart are the same, by Unicode Technical Standard 39: `Identifier_Status=Allowed` and printable
-ASCII, "highly restrictive" in scripts, bounded marks; compared by looks (NFKC, case, `confusables.txt`). Data: `name_data.json`.
+Names that a person cannot tell apart are the same, by Unicode Technical Standard 39:
+`Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts, bounded marks;
+compared by looks (NFKC, case, `confusables.txt`). Data: `name_data.json`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache, lru_cache
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Final
 
 from medical_tasks.io.files import packaged
-from medical_tasks.io.json_records import Field
-from medical_tasks.leaderboard.submission_package.contents import Submitter, not_sound, shown
-from medical_tasks.leaderboard.submission_package.values import (
-    TRUE_OR_FALSE,
-    check_fields,
-    line_text,
-    number,
-    or_null,
-)
-
-_LONGEST_URL: Final = 300
-_URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+")
-_HOST: Final = re.compile(
-    r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+"
-)
-
-
-def _tidy_line(most: int, *, least: int = 0) -> Field:
-    form = line_text(most, least=least)
-    return Field(
-        holds=lambda value: form.holds(value) and value == " ".join(value.split()),
-        rule=f"{form.rule}, with no spaces around it or doubled",
-    )
-
-
-def _is_address(value: Any) -> bool:
-    if value == "":
-        return True
-    if (
-        not isinstance(value, str)
-        or len(value) > _LONGEST_URL
-        or not _URL_CHARACTERS.fullmatch(value)
-    ):
-        return False
-    try:
-        parts = urlsplit(value)
-        port = parts.port
-    except ValueError:
-        return False
-    host = parts.hostname or ""
-    return (
-        value.startswith("https://")
-        and "@" not in parts.netloc
-        and port is None
-        and bool(_HOST.fullmatch(host))
-    )
-
-
-SUBMITTER_FIELDS: Final[Mapping[str, Field]] = {
-    "model": _tidy_line(96, least=1),
-    "organisation": _tidy_line(96),
-    "url": Field(
-        holds=_is_address,
-        rule=f"an https:// address of at most {_LONGEST_URL} characters, without a user or a port",
-    ),
-    "notes": _tidy_line(280),
-    "open_weights": or_null(TRUE_OR_FALSE, "true or false or null"),
-    "parameters": number(1e-6, 1e5, null=True),
-    "licence": replace(_tidy_line(64, least=1), required=False),
-}
-
-
-def read_submitter(where: str, values: Any) -> Submitter:
-    """Checks what a submitter says."""
-    checked = check_fields(where, values, SUBMITTER_FIELDS)
-    for field in ("model", "organisation"):
-        if checked[field] and (problem := name_problem(checked[field])):
-            raise not_sound(f"{where}, {field}: {shown(checked[field])} {problem}")
-    parameters = checked["parameters"]
-    return Submitter(**{**checked, "parameters": None if parameters is None else float(parameters)})
-
+from medical_tasks.runs.results import JsonDict
 
 _EAST_ASIAN: Final = (
     ("Latn", "Hani", "Hira", "Kana"),
@@ -94,34 +22,60 @@ _EAST_ASIAN: Final = (
 )
 _MOST_MARKS: Final = 4
 """In a row, as UTS 39 has it (5.4); of accents, which stand on any letter, half as many."""
-# Spaces and punctuation tell no names apart, except between digits: `1.3b` is not `13b`. By then 0 is o and 1 is i.
+# Spaces and punctuation tell no names apart, except between digits: `1.3b` is not `13b`. By then 0
+# is o and 1 is i.
 _BETWEEN_DIGITS: Final = re.compile(
     r"(?:(?<=[2-9])|(?<=[\Wio2-9][io])) (?=[2-9]|[io]+[2-9]|[io]+[a-z]?(?![a-z]))"
 )
 
 
 def name_problem(name: str) -> str:
-    """Says why a text can be no name on a leaderboard, naming the character; "" when it can."""
+    """Says why a text can be no name on a leaderboard, naming the character; "" when it can.
+
+    `name_problem("Mеdical")`, with a Cyrillic letter, is `mixes scripts at U+0435 ...`.
+    """
     text = unicodedata.normalize("NFC", name)
-    patterns, like_latin, _ = _name_data()
+    return _characters_problem(text) or _scripts_problem(text) or _marks_problem(text)
+
+
+def _characters_problem(text: str) -> str:
+    patterns = _name_data()[0]
     if not any(char.isalnum() for char in text):
         return "has no letter and no digit"
     for char in text:
         if not patterns["all"].fullmatch(char):
-            return f"has {_character(char)}: a name is of letters and digits in common use, spaces and ASCII punctuation"
-    scripts = [script for script in patterns if script != "all"]
-    single = [script for script in scripts if script not in map("".join, _EAST_ASIAN)]
-    if not any(patterns[script].fullmatch(text) for script in scripts):
+            return (
+                f"has {_character(char)}: a name is of letters and digits in common use, spaces and "
+                "ASCII punctuation"
+            )
+    return ""
+
+
+def _scripts_problem(text: str) -> str:
+    """A name is in one script, or in Latin with an East Asian one."""
+    scripts = {name: form for name, form in _name_data()[0].items() if name != "all"}
+    for end in range(1, len(text) + 1):
         # The first character that fits no script that all before it fit.
-        cut = next(
-            n
-            for n in range(1, len(text) + 1)
-            if not any(patterns[each].fullmatch(text[:n]) for each in scripts)
-        )
-        return f"mixes scripts at {_character(text[cut - 1])}: write it in one script, or in Latin with Chinese, Japanese or Korean"
+        if not any(form.fullmatch(text, 0, end) for form in scripts.values()):
+            return (
+                f"mixes scripts at {_character(text[end - 1])}: write it in one script, or in Latin "
+                "with Chinese, Japanese or Korean"
+            )
     other = [char for char in text if char.isalnum() and not char.isascii()]
-    if other and all(char in like_latin for char in other):
-        return f"has {_character(other[0])}, and nothing that does not look Latin: write it in Latin letters"
+    if other and _name_data()[1].issuperset(other):
+        return (
+            f"has {_character(other[0])}, and nothing that does not look Latin: write it in Latin "
+            "letters"
+        )
+    return ""
+
+
+def _marks_problem(text: str) -> str:
+    """A letter has few marks, each once, and of its own script."""
+    together = {"".join(scripts) for scripts in _EAST_ASIAN}
+    single = [
+        form for name, form in _name_data()[0].items() if name not in together and name != "all"
+    ]
     letters: list[str] = []  # each with its marks
     for char in text:
         if letters and unicodedata.category(char) == "Mn":
@@ -129,22 +83,28 @@ def name_problem(name: str) -> str:
         else:
             letters.append(char)
     for letter in letters:
-        marks = letter[1:]
-        if (
-            len(marks) > _MOST_MARKS
-            or len(set(marks)) < len(marks)
-            or sum(map(_is_accent, marks)) > _MOST_MARKS // 2
-        ):
-            return f"has {len(marks)} marks on one letter, the first of them {_character(marks[0])}: write the letter alone"
+        base, marks = letter[0], letter[1:]
+        too_many = len(marks) > _MOST_MARKS or sum(map(_is_accent, marks)) > _MOST_MARKS // 2
+        if too_many or len(set(marks)) < len(marks):
+            return (
+                f"has {len(marks)} marks on one letter, the first of them {_character(marks[0])}: "
+                "write the letter alone"
+            )
         # A mark of Japanese is none on a Latin letter.
-        if marks and not any(patterns[script].fullmatch(letter) for script in single):
-            return f"has {_character(marks[0])} on {_character(letter[0])}, which is of another script: write the letter alone"
+        if marks and not any(form.fullmatch(letter) for form in single):
+            return (
+                f"has {_character(marks[0])} on {_character(base)}, which is of another script: "
+                "write the letter alone"
+            )
     return ""
 
 
 @lru_cache(4096)
 def name_key(name: str) -> str:
-    """What names have in common that cannot be told apart; of any text, also of one that can be no name."""
+    """What names have in common that cannot be told apart.
+
+    Of any text, also of one that can be no name.
+    """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     looks = _name_data()[2]
     seen = "".join(
@@ -168,8 +128,8 @@ def model_key(organisation: str, model: str) -> tuple[str, str]:
 
 def _is_accent(char: str) -> bool:
     """Whether it is a mark on, through or under any letter, and not a vowel of a script."""
-    place = unicodedata.combining(char)
-    return (place == 1 or place >= 200) and unicodedata.category(char) == "Mn"
+    combining = unicodedata.combining(char)
+    return (combining == 1 or combining >= 200) and unicodedata.category(char) == "Mn"
 
 
 def _character(char: str) -> str:
@@ -178,20 +138,23 @@ def _character(char: str) -> str:
 
 @cache
 def _name_data() -> tuple[dict[str, re.Pattern[str]], frozenset[str], dict[str, str]]:
-    """Patterns of what each script may have, and `all` of them; letters like Latin ones; what other characters look like."""
-    found: dict[str, Any] = packaged(__file__, "name_data.json")
+    """Patterns of what each script may have, and `all` of them; letters like Latin ones.
+
+    What other characters look like.
+    """
+    data: JsonDict = packaged(__file__, "name_data.json")
 
     def pattern(*scripts: str) -> re.Pattern[str]:
         ranges = " ".join(
-            [found["common"], *(found["scripts"][script] for script in scripts)]
+            [data["common"], *(data["scripts"][script] for script in scripts)]
         ).split()
-        ends = (each.partition("-") for each in ranges)
+        ends = (span.partition("-") for span in ranges)
         return re.compile(
             "[" + "".join(rf"\U{low:0>8}-\U{high or low:0>8}" for low, _, high in ends) + "]*"
         )
 
-    patterns = {script: pattern(script) for script in found["scripts"]}
+    patterns = {script: pattern(script) for script in data["scripts"]}
     patterns |= {"".join(scripts): pattern(*scripts) for scripts in _EAST_ASIAN}
-    patterns["all"] = pattern(*found["scripts"])
-    looks = {char: look for look, chars in found["looks"].items() for char in chars}
-    return patterns, frozenset(found["like_latin"]), looks
+    patterns["all"] = pattern(*data["scripts"])
+    looks = {char: look for look, chars in data["looks"].items() for char in chars}
+    return patterns, frozenset(data["like_latin"]), looks

@@ -1,1 +1,4 @@
-"""Results that the papers report: our own data file of their figures, with sources, and how it is read."""
+"""Results that the papers report.
+
+Our own data file of their figures, with sources, and how it is read.
+"""

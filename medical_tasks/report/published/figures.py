@@ -8,9 +8,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.io.files import packaged
+from medical_tasks.runs.results import Json, Row
 
 
 @functools.cache
@@ -26,29 +27,36 @@ def published_results(task: str) -> tuple[PublishedResult, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedResult:
-    """One model's row of one table of a paper."""
+    """One model's row of one table of a paper.
 
-    model: str  # as the paper writes it
-    task: str  # name of ours that asks the same
-    metrics: Mapping[
-        str, float
-    ]  # our metric's name to the value, 0-1 (a count or cosine in its own unit)
-    source: str  # where it stands: the paper in short and the table (`K-QA, table 4`)
+    Attributes:
+        model: as the paper writes it.
+        task: the task of ours that asks the same.
+        metrics: our metric's name to the value, 0-1, or a count or cosine in its own unit.
+        source: where it stands: the paper in short and the table, such as `K-QA, table 4`.
+        link: to the paper; "" for none.
+        setting: what else tells it from the table's other rows, such as `1-shot, full note`.
+        breakdown: values by our breakdown and group.
+        n_items: over how many items; None where the paper does not say.
+        configs: configurations of the dataset that have the paper's items; () for any.
+        judge: as the paper names it; "" for none.
+        differences: between the paper's setting and this suite's, a sentence each.
+        beside: for a metric by the authors' script (`accuracy_official`), ours that asks the same
+            and counts otherwise (`accuracy`): where a reader looks for the figure in a table of
+            headline metrics.
+    """
+
+    model: str
+    task: str
+    metrics: Mapping[str, float]
+    source: str
     link: str
-    setting: str = ""  # what else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing
-    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(
-        default_factory=dict
-    )  # by ours' name and group
-    n_items: int | None = None  # None where the paper does not say
-    configs: tuple[
-        str, ...
-    ] = ()  # configurations of the dataset that have the paper's items; () for any
-    judge: str = ""  # "" for none
-    differences: tuple[
-        str, ...
-    ] = ()  # between the paper's setting and this suite's, to know before comparing; a sentence each
-    # For a metric by the authors' script, ours that asks the same (`accuracy_official` to `accuracy`) and counts otherwise: where a
-    # reader looks for the figure in a table of headline metrics.
+    setting: str = ""
+    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    n_items: int | None = None
+    configs: tuple[str, ...] = ()
+    judge: str = ""
+    differences: tuple[str, ...] = ()
     beside: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -57,7 +65,7 @@ class PublishedResult:
         groups = [group for by in self.breakdown.values() for group in by.items()]
         return {
             **self.metrics,
-            **{f"{name}, {group}": each[name] for group, each in groups for name in each},
+            **{f"{name}, {group}": values[name] for group, values in groups for name in values},
         }
 
 
@@ -66,25 +74,23 @@ _DIGITS: Final = (
 )
 
 
-def read_figures(content: Mapping[str, Any]) -> tuple[PublishedResult, ...]:
+def read_figures(content: Json) -> tuple[PublishedResult, ...]:
     """Reads the content of the data file; a result a row."""
     return tuple(
         _result(table, row, content) for table in content["tables"] for row in table["rows"]
     )
 
 
-def _result(
-    table: Mapping[str, Any], row: Mapping[str, Any], content: Mapping[str, Any]
-) -> PublishedResult:
+def _result(table: Json, row: Row, content: Json) -> PublishedResult:
     beside = {**content["beside"], **table.get("beside", {})}
     metrics: dict[str, float] = {}
     breakdown: dict[str, dict[str, dict[str, float]]] = {}
     for column, printed in zip(table["columns"], row["values"], strict=True):
         if printed is not None:
-            place = metrics
+            target = metrics
             if "by" in column:
-                place = breakdown.setdefault(column["by"], {}).setdefault(column["group"], {})
-            place[column["metric"]] = round(printed / column.get("scale", 100), _DIGITS)
+                target = breakdown.setdefault(column["by"], {}).setdefault(column["group"], {})
+            target[column["metric"]] = round(printed / column.get("scale", 100), _DIGITS)
     keys = (*table.get("differences", ()), *row.get("differences", ()))
     return PublishedResult(
         model=row["model"],

@@ -11,6 +11,7 @@ from medical_tasks.benchmarks.archehr_qa.data import demo_cases, read_case_rows,
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, TASKS
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.spec import Item
 from tests.support import SHARED
 
@@ -52,13 +53,16 @@ def demo_items() -> list[Item]:
     return items
 
 
-def item_of(row: dict[str, Any]) -> Item:
+def item_of(row: Row) -> Item:
     """A row as an item."""
     return Item(id=row["id"], fields=row, groups={"source": row["source"]}, cluster=row["id"])
 
 
 def small_item(**changes: Any) -> Item:
-    """Five sentences: 2 and 4 essential, 3 supplementary; an answer of three, citing 2; 3 and 4; nothing."""
+    """Five sentences: 2 and 4 essential, 3 supplementary.
+
+    An answer of three, citing 2; 3 and 4; nothing.
+    """
     fields: dict[str, Any] = json.loads(ITEMS)["small"]
     return item_of(fields | changes)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
+from medical_tasks.data.fetching import build_dataset
 
 
 @pytest.fixture(scope="package")

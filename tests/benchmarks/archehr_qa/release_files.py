@@ -1,4 +1,7 @@
-"""Small files of the official shape for tests; each of their texts holds the words that no message may quote."""
+"""Small files of the official shape for tests.
+
+Each of their texts holds the words that no message may quote.
+"""
 
 from __future__ import annotations
 

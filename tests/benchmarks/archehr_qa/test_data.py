@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.archehr_twin import write_twin
+from measurements.archehr_twin import write_twin
 from medical_tasks.benchmarks.archehr_qa.data import (
     COLUMNS,
     SOURCES,
@@ -18,12 +18,13 @@ from medical_tasks.benchmarks.archehr_qa.data import (
     read_rows,
     source_at,
 )
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.release import KEY_FILE
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
-from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, DATASET, SUBTASKS, TASKS
-from medical_tasks.benchmarks.catalog import build_dataset
-from medical_tasks.data.dataset_source import find_files
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, SUBTASKS, TASKS
+from medical_tasks.data.dataset_source import Row, find_files
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
@@ -36,7 +37,7 @@ NAMES = [column.name for column in COLUMNS]
 SUBTASK = {task.options["form"]: task for task in SUBTASKS}
 
 
-def demo(split: str = "test") -> list[dict[str, Any]]:
+def demo(split: str = "test") -> list[Row]:
     return list(read_rows("demo", split, {}))
 
 
@@ -273,9 +274,9 @@ def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_ca
         assert [(item.cluster, item.groups) for item in items] == [
             (row["id"], {"source": row["source"]}) for row in rows
         ]
-        assert load_items(task, [rows[0] | {"source": ""}])[0].groups == {"source": "unknown"}
+        assert load_items(task, [{**rows[0], "source": ""}])[0].groups == {"source": "unknown"}
     for task in ANSWER_TASKS:
-        assert len(load_items(task, [rows[0] | lacking for lacking in WITHOUT.values()])) == 3
+        assert len(load_items(task, [{**rows[0], **lacking} for lacking in WITHOUT.values()])) == 3
 
 
 @pytest.mark.parametrize(
@@ -286,7 +287,7 @@ def test_cases_without_their_gold_are_asked_if_they_can_be(
 ) -> None:
     task = SUBTASK[form]
     first, second = demo()[:2]
-    lacks = first | WITHOUT[lacking]
+    lacks = {**first, **WITHOUT[lacking]}
     asked = not told.endswith("not asked")
     assert [item.id for item in load_items(task, [lacks, second])] == (
         ["21", "22"] if asked else ["22"]

@@ -1,4 +1,7 @@
-"""Similarity of a note's sentences to the questions, by words and by a checkpoint; answers without a model made of it."""
+"""Similarity of a note's sentences to the questions, by words and by a checkpoint.
+
+Answers without a model made of it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ from tests.models.tiny_embedder import TEXTS, make_bert
 
 
 def test_bm25_by_hand() -> None:
-    # Three sentences of 2, 2 and 4 words that count, 8/3 on average; "fever" is in two of them, "stone" in one.
+    # Three sentences of 2, 2 and 4 words that count, 8/3 on average; "fever" is in two of them,
+    # "stone" in one.
     found = lexical_similarities(
         ["Fever, cough.", "No stone passed.", "Fever fell; walked home."], ["fever stone?"]
     )
@@ -189,8 +193,9 @@ def test_answers_of_the_baseline_by_hand() -> None:
     )
     for task in ANSWER_TASKS:
         assert heuristic_responses(task, [case()], {}) == [whole]
-    # The limit ends it at a whole sentence. By likeness: fever and cause (10), cause (12), and the one that shares nothing
-    # (11): 39 + 30 + 6 words, or 7. A sentence longer than an answer is passed over.
+    # The limit ends it at a whole sentence. By likeness: fever and cause (10), cause (12), and the
+    # one that shares nothing (11): 39 + 30 + 6 words, or 7. A sentence longer than an answer is
+    # passed over.
     for last, ids, words in ((6, ("10", "11", "12"), 75), (7, ("10", "12"), 69)):
         item = noted(long("fever, cause", 39), long("nothing", last), long("cause", 30))
         read = read_answer(answer(item), item.fields["sentence_ids"])

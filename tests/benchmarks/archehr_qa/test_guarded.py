@@ -1,4 +1,7 @@
-"""ArchEHR-QA's text stays where it is: tasks refuse a host elsewhere, and no text stands in results, logs, reports or items."""
+"""ArchEHR-QA's text stays where it is.
+
+Tasks refuse a host elsewhere, and no text stands in results, logs, reports or items.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
+from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.guard.private_store import private_home
@@ -119,7 +123,8 @@ def test_how_often_a_case_was_asked_stands_in_its_item() -> None:
         assert (
             main(words(names, model.base_url, "--task-args", "tries=3", "--max-samples", "2")) == 0
         )
-    # Three tries that cite nothing; an answer, and three tries to cite it; and one question, which has no tries.
+    # Three tries that cite nothing; an answer, and three tries to cite it; and one question, which
+    # has no tries.
     times = {"archehr_together": 3, "archehr_answer_first": 4, "archehr_evidence": None}
     assert [row["asked"] for row in read_items(Path("run"))] == [
         times[task] for task in times for _ in range(2)

@@ -117,7 +117,8 @@ def test_words_by_hand() -> None:
         math.exp(1 - 6 / 4)
     )  # every run of words is there; only brevity costs
     assert found["rougeLsum"] == pytest.approx(2 * 4 / (4 + 6))
-    # Nothing to keep; all is deleted rightly; of 6, 5, 4 and 3 runs 4, 3, 2 and 1 are added, none of them wrongly.
+    # Nothing to keep; all is deleted rightly; of 6, 5, 4 and 3 runs 4, 3, 2 and 1 are added, none
+    # of them wrongly.
     added = [2 * right / (right + all_) for right, all_ in ((4, 6), (3, 5), (2, 4), (1, 3))]
     assert found["sari"] == pytest.approx((1 + 1 + sum(added) / 4) / 3)
     empty = word_metrics(
@@ -150,7 +151,8 @@ def test_words_by_hand() -> None:
 @pytest.mark.upstream
 @needs_shared
 def test_the_reference_runs_lie_around_the_order_of_the_document() -> None:
-    # Eight seeds of the script, whose order of sentences is that of a set: SARI 66.4505 to 66.5200 on these cases.
+    # Eight seeds of the script, whose order of sentences is that of a set: SARI 66.4505 to 66.5200
+    # on these cases.
     items, answers = checked_items()
     found = [
         word_metrics(comparison, WORDS)["sari"]
@@ -255,7 +257,8 @@ def test_medcon(tmp_path: Path) -> None:
         ("He was well.", "Fever."),
         ("", ""),
     ]
-    # Both terms of the reference are said, by one term of the prediction: precision 2/1, recall 2/2.
+    # Both terms of the reference are said, by one term of the prediction: precision 2/1, recall
+    # 2/2.
     wanted = [4 / 3, 1.0, 0.0, 0.0]
     assert [row["medcon"] for row in model_metrics(pairs, arguments)] == pytest.approx(wanted)
     told = identity_of_models(scoring._MODELS, arguments)["umls"]

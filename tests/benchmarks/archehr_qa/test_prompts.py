@@ -64,7 +64,8 @@ def test_a_question_is_one_message_that_ends_with_what_is_given(task: TaskSpec) 
 def test_what_the_forms_ask_for() -> None:
     assert "|" not in asked("answer_first")
     assert asked("alignment").endswith(
-        "Answer:\n1: The fever came from a stone in the duct.\n2: The stone was taken out.\n3: Then the fever went away."
+        "Answer:\n1: The fever came from a stone in the duct.\n2: The stone was taken out.\n3: "
+        "Then the fever went away."
     )
     for name in ("together", "answer_first", "answer", "evidence"):
         assert "stone in the duct" not in asked(name)  # the clinician's answer stays out
@@ -142,7 +143,8 @@ def test_the_gold_of_each_form() -> None:
     }
     together = TASK["together"]
     assert gold_response(together, case(**unanswered)) == (
-        "A stone blocked the duct, and the fever came from it. |2|\nThe stone was taken out by endoscopy. |3|"
+        "A stone blocked the duct, and the fever came from it. |2|\nThe stone was taken out by "
+        "endoscopy. |3|"
     )
     # No key: what the clinician cites. Neither: nothing.
     assert gold_response(together, case(relevance=[])).endswith("Then the fever went away. |5|")
@@ -234,7 +236,8 @@ def test_the_number_of_words_unknown_ids_and_a_changed_answer_are_named() -> Non
         assert [fault[: len(changed)] for fault in cited_faults(other, IDS, answer=ANSWER)] == [
             changed
         ]
-    # A long answer that was to be cited is not too long, and may not be changed beyond the limit either.
+    # A long answer that was to be cited is not too long, and may not be changed beyond the limit
+    # either.
     answer = (f"{LONG}.", "More of it.")
     assert cited_faults(f"{LONG}. |1|\nMore of it. |2|", IDS, answer=answer) == []
     (fault,) = cited_faults(f"{LONG}. |1|\nLess of it. |2|", IDS, answer=answer)
@@ -247,7 +250,8 @@ def test_what_stands_below_the_question() -> None:
     said = feedback_text("She had a stone.", ["It is short.", "It is bare."], number=3, tries=5)
     assert said == (
         "This is try 3 of 5. The reply before was:\nShe had a stone.\n\n"
-        "What is wrong with it:\n- It is short.\n- It is bare.\nWrite the whole reply again with this put right."
+        "What is wrong with it:\n- It is short.\n- It is bare.\nWrite the whole reply again with "
+        "this put right."
     )
     assert "was:\n(nothing)\n" in feedback_text(" ", ["It is empty."], number=2, tries=5)
     shown = feedback_text("x" * 5_000, ["It is too long."], number=2, tries=5)

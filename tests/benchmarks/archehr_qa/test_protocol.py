@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.archehr_qa.data import load_items, read_rows
 from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts, open_protocol, question_text
 from medical_tasks.data.task_data import TaskData
 from medical_tasks.io.store import Store
@@ -213,8 +212,8 @@ def test_two_steps_have_their_own_tries(data: TaskData, folder: RunFolder) -> No
     model = Erring()
     made = run(TASK["answer_first"], model, data, folder)
     assert list(made.responses.values()) == [GOOD] * 6
-    # First the empty and the long answer are asked for again; then each is cited, at first in the wrong way or with words of
-    # another answer.
+    # First the empty and the long answer are asked for again; then each is cited, at first in the
+    # wrong way or with words of another answer.
     assert model.rounds[:2] == [[*"012345"], [*"012345"]]
     assert "This is try 2" in model.texts["1"][1]
     assert "This is try 2" in model.texts["4"][1]
@@ -253,32 +252,3 @@ def test_evidence_first_says_which_sentences_were_given(data: TaskData, folder: 
     settings = made.recipe["prompts"]["settings"]
     assert settings["evidence"] == 10
     assert settings["similarity"]["method"] == "bm25"
-
-
-@pytest.mark.slow
-def test_a_toy_model_goes_through_each_protocol(tmp_path: Path) -> None:
-    from medical_tasks.models.local_model import LocalModel
-    from medical_tasks.models.opener import open_model
-    from medical_tasks.models.stand_ins import make_toy_model
-
-    tasks = [TASK[name] for name in NAMES]
-    rows = list(read_rows("demo", "dev", {}))[:1]
-    data = {task.name: data_of(load_items(task, rows)) for task in tasks}
-    make_toy_model(tmp_path / "toy", [text for row in rows for text in row["sentences"]])
-    folder = open_run_folder(tmp_path / "run", {"test": 1})
-    model = open_model(f"hf/{tmp_path / 'toy'}", {"batch_size": "1"}, log_dir=tmp_path)
-    assert isinstance(model, LocalModel)
-    try:
-        answered = run_model(
-            tasks, data, model, folder, RunOptions(max_new_tokens=4, task_args={"tries": "2"})
-        )
-    finally:
-        model.close()
-    assert answered is not None
-    for made in answered:
-        assert set(made.responses) | set(made.unanswered) == {row["id"] for row in rows}
-        assert made.responses
-        assert made.recipe["protocol"]["tries"] == 2
-    with Store(folder.answers) as store:
-        # Random weights cite nothing, so that each task asks twice, and the two steps may both.
-        assert 6 <= counts(store, "answer")[0] <= 8

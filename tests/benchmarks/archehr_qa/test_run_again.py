@@ -1,4 +1,7 @@
-"""A run's answers are found again for scoring and submitting; where what decided them has changed, the commands say so."""
+"""A run's answers are found again for scoring and submitting.
+
+Where what decided them has changed, the commands say so.
+"""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.archehr_qa.declarations import ENDS, OFFICIAL
 from medical_tasks.benchmarks.archehr_qa.parsing import OPEN_GROUP, read_answer
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.scoring import (
@@ -28,10 +29,10 @@ from medical_tasks.benchmarks.archehr_qa.scoring import (
     scoring_identity,
     unanswered_limits,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, TASKS
+from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.estimation import NOT_ALL
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.benchmarks.archehr_qa.asked_items import (
     TASK,
@@ -78,12 +79,14 @@ def test_the_checked_cases_in_both_readings() -> None:
             for part, end in PARTS.items():
                 value = found[f"factuality{suffix}{middle}{end}_official"]["value"]
                 assert value == pytest.approx(checked()["factuality"][which][how][part], abs=1e-12)
-    # Sane, counted by hand: of 32 citations 22 are essential and 7 supplementary, of 24 and 40 (both) sentences.
+    # Sane, counted by hand: of 32 citations 22 are essential and 7 supplementary, of 24 and 40
+    # (both) sentences.
     assert [found[f"factuality{end}"]["value"] for end in PARTS.values()] == pytest.approx(
         [44 / 56, 22 / 32, 22 / 24]
     )
     assert found["factuality_lenient"]["value"] == pytest.approx(58 / 72)
-    # Means over cases: one case has nothing essential, so that it has no recall; it cites, so that its precision is 0.
+    # Means over cases: one case has nothing essential, so that it has no recall; it cites, so that
+    # its precision is 0.
     precisions = [1, 2 / 3, 2 / 3, 1, 2 / 3, 1, 0, 2 / 3, 0, 2 / 3, 1, 3 / 5]
     assert found["factuality_macro_precision"]["value"] == pytest.approx(sum(precisions) / 12)
     assert found["factuality_macro_recall"]["value"] == pytest.approx((9 + 0 + 1 / 2) / 11)
@@ -495,11 +498,13 @@ def test_what_the_scripts_do_to_other_forms() -> None:
         assert official_alignment(other, [("1", "2")]) == (("1", ("2",)),)
 
 
-# The paper's worked cases (table 1, tables S1, S2): what answers cite, what is relevant, and the figures that it prints.
-# Table S2 prints no labels. Its clinicians' answers cite every essential sentence, as the guidelines ask; how many supplementary
-# ones there are, and how many of them are cited, follows from the lenient figures. Sentences are ours.
-# Citations by line, essential sentences, supplementary ones; strict and lenient precision, recall and F1 in percent. Table 1's case
-# has its labels and table S1 its answers, without figures: those of the last three are by hand.
+# The paper's worked cases (table 1, tables S1, S2): what answers cite, what is relevant, and the
+# figures that it prints. Table S2 prints no labels. Its clinicians' answers cite every essential
+# sentence, as the guidelines ask; how many supplementary ones there are, and how many of them are
+# cited, follows from the lenient figures. Sentences are ours. Citations by line, essential
+# sentences, supplementary ones; strict and lenient precision, recall and F1 in percent. Table 1's
+# case has its labels and table S1 its answers, without figures: those of the last three are by
+# hand.
 PAPER = CASES["paper"]
 
 

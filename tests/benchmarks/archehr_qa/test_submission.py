@@ -118,7 +118,8 @@ def test_each_case_once_and_no_other() -> None:
         f"case 2: {SILENT}",
         "case 2: stands there 2 times (records 1, 3); the official scorer counts each",
         "case 99: is none of the 2 cases of this split; the official scorer refuses the submission",
-        "case a text of 16 characters: is none of the 2 cases of this split; the official scorer refuses the submission",
+        "case a text of 16 characters: is none of the 2 cases of this split; the official scorer "
+        "refuses the submission",
     ]
     assert [problem.fatal for problem in found] == [True, True, False, True, True]
     assert problems_of(TOGETHER, [case("1"), case("2")], [record("2"), record("1")]) == []
@@ -262,7 +263,8 @@ def test_long_and_empty_texts_and_those_of_the_other_year() -> None:
     ):
         records = [{"case_id": name} | value for name in "12"]
         assert submission_problems(TASK[task], [case("1"), case("2")], records) == [
-            f"its 2 records: none has {field!r}, which a submission to archehr_{task} has beside 'case_id'"
+            f"its 2 records: none has {field!r}, which a submission to archehr_{task} has beside "
+            "'case_id'"
         ]
     # A task is recognised where only one has that form.
     for values, task in CASES["test_a_task_is_recognised_where_only_one_has_that_form"]:
@@ -300,7 +302,8 @@ def test_reads_a_list_or_the_one_in_a_zip_file(tmp_path: Path) -> None:
     assert records == [{"case_id": "1"}]
     assert [(str(each), each.fatal) for each in problems] == [
         (
-            "submission.json: is in a folder of the zip file, where the official scorer does not look for it",
+            "submission.json: is in a folder of the zip file, where the official scorer does not "
+            "look for it",
             True,
         )
     ]

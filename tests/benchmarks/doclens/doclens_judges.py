@@ -37,7 +37,8 @@ PLACES = {
     "citations": "citation_evaluation/prompts",
     "sections": "data_processing",
 }
-"""Our folders of the authors' files to those of their repository, in which all of its commits have them."""
+"""Our folders of the authors' files to those of their repository, in which all of its commits have
+them."""
 
 MAKE: list[dict[str, Any]] = [
     {"role": "system", "content": "From __MIN_CLAIM__ to __MAX_CLAIM__."},
@@ -124,7 +125,10 @@ WHY = "So it says."
 
 @dataclass(frozen=True)
 class Asked:
-    """What one call asks, read from a prompt of ours. `things` are claims by id, or cited texts by number."""
+    """What one call asks, read from a prompt of ours.
+
+    `things` are claims by id, or cited texts by number.
+    """
 
     kind: str
     text: str
@@ -191,7 +195,10 @@ def says(text: str, claim: str) -> bool:
 
 
 def perfect(call: Call) -> str:
-    """Takes a text apart at full stops; what holds the words entails them; a citation counts if it holds any of them."""
+    """Takes a text apart at full stops.
+
+    What holds the words entails them; a citation counts if it holds any of them.
+    """
     about = asked(call)
     if about.kind == "make":
         return made(*(part.strip() + "." for part in about.text.split(".") if part.strip()))
@@ -328,7 +335,10 @@ def text_item(
 
 
 def official_reply(content: str, entails: Callable[[str, str], bool | None]) -> str | None:
-    """Answers a question by the authors' prompts for GPT, by its last message; None where `entails` is."""
+    """Answers a question by the authors' prompts for GPT, by its last message.
+
+    None where `entails` is.
+    """
     if not content.startswith("{"):
         sentences = [one.text for one in read_sentences(content)]
         return "\n".join(f"Claim {place}: {text}" for place, text in enumerate(sentences, start=1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,15 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows, read_meqsum_rows
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.spec import Item, TaskSpec
 
 
 def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
-    """What `cases/NAME.json` holds, or the rows of a test of it; a text among them says of the next row why it is there."""
+    """What `cases/NAME.json` holds, or the rows of a test of it.
+
+    A text among them says of the next row why it is there.
+    """
     held = json.loads(
         (Path(__file__).parent / "cases" / f"{name}.json").read_text(encoding="utf-8")
     )
@@ -97,11 +102,12 @@ def own_rows() -> list[dict[str, Any]]:
 
 
 def demo_rows(task: TaskSpec, split: str) -> list[dict[str, Any]]:
-    if task.dataset == "aci_bench":
-        return list(read_aci_rows("demo", split, {}))
-    if task.dataset == "meqsum":
-        return list(read_meqsum_rows("demo", split, {}))
-    return reports(split) if task.dataset == "mimic_rrs" else own_rows()
+    read: Mapping[str, Callable[[], Iterable[Row]]] = {
+        "aci_bench": lambda: read_aci_rows("demo", split, {}),
+        "meqsum": lambda: read_meqsum_rows("demo", split, {}),
+        "mimic_rrs": lambda: reports(split),
+    }
+    return [dict(row) for row in read.get(task.dataset, own_rows)()]
 
 
 def exemplar_rows(task: TaskSpec) -> list[dict[str, Any]]:

@@ -1,4 +1,7 @@
-"""ACI-BENCH and MeQSum: rows of the official files, what is refused, the demos; and the items of every form."""
+"""ACI-BENCH and MeQSum: rows of the official files, what is refused, the demos.
+
+And the items of every form.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.doclens.data import (
     ACI_COLUMNS,
     ACI_OFFICIAL_COLUMNS,
-    ACI_SOURCE,
     MEQSUM_COLUMNS,
     MEQSUM_OFFICIAL_COLUMNS,
-    MEQSUM_SOURCE,
     OWN_COLUMNS,
     NumberingError,
     load_items,
@@ -30,13 +30,15 @@ from medical_tasks.benchmarks.doclens.data import (
     read_own_texts,
     source_sentences,
 )
+from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
-from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, TASKS, demo_entries
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.dataset_store import read_rows as built_rows
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, demo_rows, items_of, report
-from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
+from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared
 from tests.tiny_xlsx import write_xlsx
 
@@ -65,7 +67,7 @@ def write_csv(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
+def rows_of(path: Path) -> list[Row]:
     return list(read_aci_rows("doclens", "test1", {"test1": path}))
 
 
@@ -107,7 +109,8 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "\n".join(rows[1]["turns"]) == dialogue
     said = capsys.readouterr().err
     assert said.startswith(
-        "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there is turn 0"
+        "note: x.csv: X002, X003: the dialogue begins before anybody is named; what stands there "
+        "is turn 0"
     )
     path.write_bytes(
         b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
@@ -116,49 +119,6 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text(path.read_text("utf-8").replace('""you""', '"you'), encoding="utf-8")
     with pytest.raises(UsageError, match="line 2 is damaged: a quote is lost"):
         rows_of(path)
-
-
-def test_all_five_files(tmp_path: Path) -> None:
-    folder = tmp_path / "data" / "challenge_data"
-    sizes = {"train": 67, "validation": 20, "test1": 40, "test2": 40, "test3": 40}
-    for split, name in {**FILES, **MORE_FILES}.items():
-        write_csv(folder / name, [official_row(number) for number in range(sizes[split])])
-    assert (
-        build_dataset("aci_bench", source=tmp_path, config="full", out=tmp_path / "out").splits
-        == sizes
-    )
-    (folder / MORE_FILES["test3"]).unlink()
-    with pytest.raises(
-        MissingError,
-        match=r"lacks\n  test3, a CSV file: .*/clef_taskC_test3.csv(.|\n)*How to get ACI",
-    ):
-        build_dataset("aci_bench", source=folder, config="full", out=tmp_path / "out")
-    # The splits that DocLens uses need three of them.
-    assert (
-        build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out").rows
-        == 127
-    )
-
-
-def test_the_demo() -> None:
-    rows = {split: list(read_aci_rows("demo", split, {})) for split in ACI_SOURCE.splits["demo"]}
-    everything = [row for each in rows.values() for row in each]
-    assert len(everything) == 9
-    for row in everything:
-        assert list(row) == NAMES
-        # All four sections, which together are the note, and turns enough to cite.
-        assert "".join(row[section] for section in SECTIONS) == row["note"]
-        assert all(len(row[section].split()) >= 4 for section in SECTIONS)
-        assert len(row["turns"]) >= 12
-        assert all(
-            turn.startswith(("[doctor] ", "[patient] ", "[patient_guest] "))
-            for turn in row["turns"]
-        )
-    # Shapes of the release.
-    turns = [turn for row in everything for turn in row["turns"]]
-    assert sum("\n" in turn for turn in turns) == 1
-    assert any(turn.startswith("[patient_guest]") for turn in turns)
-    assert {row["dataset"] for row in everything} == {"aci", "virtassist", "virtscribe"}
 
 
 @needs_shared
@@ -203,7 +163,7 @@ def sheet(split: str, rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [tuple(MEQSUM_OFFICIAL_COLUMNS[split].values()), *rows]
 
 
-def questions_of(path: Path, split: str) -> list[dict[str, Any]]:
+def questions_of(path: Path, split: str) -> list[Row]:
     return list(read_meqsum_rows("full", split, {split: path}))
 
 
@@ -247,23 +207,6 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
         build_dataset("meqsum", source=folder, config="full", out=tmp_path / "out")
 
 
-def test_the_demo_of_questions() -> None:
-    rows = {
-        split: list(read_meqsum_rows("demo", split, {})) for split in MEQSUM_SOURCE.splits["demo"]
-    }
-    everything = [row for each in rows.values() for row in each]
-    assert len(everything) == 12
-    for row in everything:
-        assert list(row) == MEQSUM_NAMES
-        assert row["summary"].endswith("?")
-        assert "".join("".join(row["sentences"]).split()) == "".join(row["question"].split())
-    assert all(row["focus"] and row["types"] for row in rows["validation"])
-    assert not any(row["focus"] or row["types"] for row in rows["train"] + rows["test"])
-    # One sentence and many.
-    counts = [len(row["sentences"]) for row in rows["test"]]
-    assert (min(counts), max(counts)) == (1, 8)
-
-
 @needs_shared
 @pytest.mark.upstream
 def test_the_release_of_questions(tmp_path: Path) -> None:
@@ -291,25 +234,8 @@ def test_the_release_of_questions(tmp_path: Path) -> None:
 FIELDS = {"form", "sentences", "reference"}
 
 
-def test_every_task_has_the_items_that_it_says() -> None:
-    assert len(TASKS) == 13
-    for task in TASKS:
-        items = load_items(task, demo_rows(task, task.split))
-        assert items
-        assert len({item.id for item in items}) == len(items)
-        for item in items:
-            assert set(item.fields) == (
-                FIELDS | {"sections"} if task.options["form"] == "note" else FIELDS
-            )
-            assert item.fields["form"] == task.options["form"]
-            assert item.fields["sentences"]
-            assert all(isinstance(each, str) for each in item.fields["sentences"])
-            assert set(item.groups) == set(task.groups)
-            assert task.cluster or item.cluster == item.id
-
-
 def test_items_of_each_form() -> None:
-    visit = demo_rows(BY_NAME["aci_bench"], "test1")[0] | {"objective_results": ""}
+    visit = {**demo_rows(BY_NAME["aci_bench"], "test1")[0], "objective_results": ""}
     name, of = visit["id"], {"dataset": visit["dataset"]}
     (note,) = load_items(BY_NAME["aci_bench"], [visit])
     fields = {"form": "note", "sentences": visit["turns"], "reference": visit["note"]}
@@ -336,8 +262,12 @@ def test_items_of_each_form() -> None:
         "sentences": row["sentences"],
         "reference": row["impression"],
     }
-    row = demo_rows(BY_NAME["meqsum"], "test")[0]
-    wanted = {"form": "question", "sentences": row["sentences"], "reference": row["summary"]}
+    asked = demo_rows(BY_NAME["meqsum"], "test")[0]
+    wanted = {
+        "form": "question",
+        "sentences": asked["sentences"],
+        "reference": asked["summary"],
+    }
     assert items_of("meqsum")[0].fields == wanted
     own = items_of("doclens_own")[0]
     assert (own.id, own.fields["reference"]) == ("a", "Gout. Allopurinol started.")

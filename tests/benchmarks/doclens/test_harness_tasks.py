@@ -1,4 +1,7 @@
-"""The tasks under lighteval and inspect: worked examples from the built split, and four questions of a visit's row."""
+"""The tasks under lighteval and inspect.
+
+Worked examples from the built split, and four questions of a visit's row.
+"""
 
 from __future__ import annotations
 
@@ -80,17 +83,6 @@ def test_lighteval_asks_for_each_section_once(made: dict[str, Any]) -> None:
             json.dumps(dataclasses.asdict(doc)["specific"])
 
 
-def test_lighteval_asks_for_whole_notes(made: dict[str, Any]) -> None:
-    task = BY_NAME["aci_bench_one_shot"]
-    prompts = load_prompts(task, exemplars=exemplar_rows(task))
-    found = docs(made["aci_bench_one_shot"])
-    assert [doc.query for doc in found] == [
-        prompts.render(item)[0]["content"] for item in items_of(task.name)
-    ]
-    assert made["aci_bench"].evaluation_splits == ("test1",)
-    assert made["aci_bench_section"].evaluation_splits == ("test1",) * len(SECTIONS)
-
-
 def test_a_pass_that_was_cut_off_loses_no_section(made: dict[str, Any]) -> None:
     config = made["aci_bench_section"]
     (row, *_) = exemplar_rows(BY_NAME["aci_bench_one_shot"])
@@ -99,24 +91,3 @@ def test_a_pass_that_was_cut_off_loses_no_section(made: dict[str, Any]) -> None:
     seen = [config.prompt_function(dict(row), config.name).specific["__id"] for _ in range(6)]
     named = [f"{row['id']}/{section}" for section in SECTIONS]
     assert seen == [*named, *named[:2]]
-
-
-def test_inspect_has_every_task(home: Path) -> None:
-    pytest.importorskip("inspect_ai")
-    from medical_tasks import _registry
-
-    assert len(BY_NAME) == 13
-    for task in TASKS:
-        make = getattr(_registry, task.name)
-        assert make.__doc__
-        if task.dataset == "aci_bench":
-            made = make(config="demo", data=str(home))
-            items = {item.id: item for item in items_of(task.name)}
-            prompts = load_prompts(task, exemplars=exemplar_rows(task))
-            assert [sample.id for sample in made.dataset] == list(items)
-            for sample in made.dataset:
-                assert [message.text for message in sample.input] == [
-                    prompts.render(items[sample.id])[0]["content"]
-                ]
-                assert sample.target == gold_response(task, items[sample.id])
-            assert made.metadata["prompts_sha256"] == prompts.sha256

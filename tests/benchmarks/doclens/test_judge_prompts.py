@@ -68,7 +68,8 @@ def test_every_slot_is_filled_and_every_form_has_its_words() -> None:
                     filter(str.isidentifier, (part.split("}")[0] for part in text.split("{")[1:]))
                 )
                 seen.add(text)
-    # Two questions are the same text whatever the form; a note and a section are one thing; everything else differs.
+    # Two questions are the same text whatever the form; a note and a section are one thing;
+    # everything else differs.
     assert len(seen) == (2 * 4) + 4 * (1 + 2 * 4 + 2)
 
 

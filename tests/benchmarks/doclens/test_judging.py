@@ -237,7 +237,8 @@ def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
     done = judge(
         tmp_path, units, by_pair, reads="pair", output_claims={one.id: () for one in units}
     )
-    # All five ask the same, so a round has one unit's questions: together and single; each alone; pairs without one.
+    # All five ask the same, so a round has one unit's questions: together and single; each alone;
+    # pairs without one.
     assert done.backend.rounds == [2, 3, 3]
     assert {one.section.sentences[0].supports for one in done.verdicts} == {(True, True, False)}
 
@@ -402,50 +403,6 @@ def _recall(folder: Path, script: Callable[[Call], str | NoReply], **options: An
     )
 
 
-def test_what_a_batch_leaves_out_is_asked_again_then_singly(tmp_path: Path) -> None:
-    """ "Fever." is left out of every batch, "Cough." of the first."""
-
-    def script(call: Call) -> str:
-        about = asked(call)
-        if about.kind == "claim":
-            return verdict(False)
-        left_out = {"Fever."} | ({"Cough."} if len(about.things) == 3 else set())
-        return verdicts(
-            {name: True for name, claim in about.things.items() if claim not in left_out}
-        )
-
-    done = _recall(tmp_path, script)
-    assert [list(asked(call).things.values()) for call in done.backend.calls[:2]] == [
-        list(CLAIMS),
-        ["Fever.", "Cough."],
-    ]
-    assert done.ids == ["v1/plan/recall/batch", "v1/plan/recall/batch-again", "v1/plan/recall/1"]
-    assert done.one.section.reference_claims == (True, False, True)
-    assert done.one.reasons == ()
-
-
-def test_rounds_are_bounded(tmp_path: Path) -> None:
-    """Whatever a judge leaves out, a claim is asked about in two batches and once alone."""
-
-    def script(call: Call) -> str:
-        about = asked(call)
-        first = next(iter(about.things), "")
-        return verdicts({first: True}) if first else "What?"
-
-    many = tuple(f"Claim {number}." for number in range(30))
-    done = judge(
-        tmp_path,
-        [GIVEN],
-        script,
-        reference_claims={GIVEN.id: many},
-        output_claims={GIVEN.id: ()},
-        reasks=0,
-    )
-    assert done.backend.rounds == [1, 1, 28]
-    assert done.one.section.reference_claims == (True, True, *(None,) * 28)
-    assert done.one.reasons == (UNREADABLE,)
-
-
 def test_unknown_and_repeated_ids_are_never_verdicts(tmp_path: Path) -> None:
     def script(call: Call) -> str:
         about = asked(call)
@@ -464,23 +421,6 @@ def test_unknown_and_repeated_ids_are_never_verdicts(tmp_path: Path) -> None:
     done = _recall(tmp_path, script)
     assert done.backend.rounds == [1, 1, 3]  # asked, asked again, then one by one
     assert done.one.section.reference_claims == (False, False, False)
-
-
-def test_a_prompt_too_long_is_tried_one_by_one_and_a_failing_server_not_asked_more_often(
-    tmp_path: Path,
-) -> None:
-    def script(call: Call) -> str | NoReply:
-        return (
-            NoReply(key=call.key, reason="prompt too long")
-            if asked(call).kind == "claims"
-            else verdict(True)
-        )
-
-    done = _recall(tmp_path, script)
-    assert (done.backend.rounds, done.one.section.reference_claims) == ([1, 3], (True, True, True))
-    done = _recall(tmp_path, lambda call: NoReply(key=call.key, reason="http 500"))
-    assert (done.backend.rounds, done.one.section.reference_claims) == ([1], (None, None, None))
-    assert done.one.reasons == ("judge: http 500",)
 
 
 def test_claims_that_could_not_be_made_and_a_sentence_without_a_verdict_are_not_known(

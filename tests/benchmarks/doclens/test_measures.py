@@ -44,7 +44,10 @@ def _claims(letters: str | None) -> tuple[bool | None, ...] | None:
 
 
 def _section(reference: str | None, output: str | None, *sentences: str) -> Section:
-    """Writes a section by letters; a sentence is its own letter and those of its citations (`t:tf`)."""
+    """Writes a section by letters.
+
+    A sentence is its own letter and those of its citations (`t:tf`).
+    """
     verdicts = tuple(
         SentenceVerdict(entailed=KNOWN[sentence[0]], supports=_claims(sentence[2:]) or ())
         for sentence in sentences
@@ -106,7 +109,8 @@ def test_claims_that_could_not_be_made_may_be_up_to_thirty_and_no_citation_suppo
 
 
 def test_sections_and_the_pool_count_claims_not_examples() -> None:
-    # The checked case "gpt_two_sections": pooled in a section, and over all; but an uncited sentence is nan, not 0, of nothing.
+    # The checked case "gpt_two_sections": pooled in a section, and over all; but an uncited
+    # sentence is nan, not 0, of nothing.
     subjective = _section("tft", "tttf", "t:tft", "f:f"), _section("ff", "t", "f:")
     plan = _section("t", "", "t:tt"), _section("", "")
     assert [limits[0] for limits in _limits(*subjective)] == [0.4, 0.8, 1 / 3, 0.5]

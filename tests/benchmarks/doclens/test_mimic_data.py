@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.mimic_twin import NOTES_FILE, twin_notes, write_twin
+from measurements.mimic_twin import NOTES_FILE, twin_notes, write_twin
 from medical_tasks.benchmarks.doclens.mimic_data import (
     MIMIC_COLUMNS,
     NOTE_COLUMNS,
@@ -31,8 +31,6 @@ from medical_tasks.benchmarks.doclens.mimic_data import (
     stream_reports,
 )
 from medical_tasks.benchmarks.doclens.mimic_report import (
-    ANATOMIES,
-    MODALITIES,
     TRAIN_KINDS,
     Kind,
     LeftOut,
@@ -145,7 +143,8 @@ def test_a_file_is_read_once_and_again_when_it_changes(
     told = capsys.readouterr().err
     assert (
         told.count(
-            "8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its hospital 1)."
+            "8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its "
+            "hospital 1)."
         )
         == 1
     )
@@ -340,19 +339,6 @@ def test_wrong_forms(tmp_path: Path, cells: Cells, form: str, message: str) -> N
         list(read_table_rows(tmp_path / "none.csv", "test"))
 
 
-def test_the_demo_has_every_modality_and_anatomy_and_no_patient_in_both_splits() -> None:
-    train, test = (list(read_mimic_rows("demo", split, {})) for split in SPLITS)
-    assert Counter(Kind(each["modality"], each["anatomy"]) for each in train) == dict.fromkeys(
-        TRAIN_KINDS, 2
-    )
-    assert len(test) == 12
-    assert {each["modality"] for each in test} == set(MODALITIES)
-    assert {each["anatomy"] for each in test} == set(ANATOMIES)
-    assert {each["patient_id"] for each in train}.isdisjoint(each["patient_id"] for each in test)
-    assert Counter(Counter(each["patient_id"] for each in test).values()) == {1: 10, 2: 1}
-    assert len({each["id"] for each in (*train, *test)}) == 24
-
-
 def test_the_demo_is_of_the_form_that_notes_give() -> None:
     for split in SPLITS:
         rows = list(read_mimic_rows("demo", split, {}))
@@ -391,22 +377,6 @@ def drawn(
     for each in reports:
         sampler.add(each)
     return sampler.split()
-
-
-def test_largest_remainder() -> None:
-    # By hand: 200 of 1000 is a fifth of each; 6.666, 2.5 and 0.833 of 10 have wholes 6, 2, 0, the rest to .833 and .666.
-    for counts, size, shares in (
-        ((500, 300, 200), 200, (100, 60, 40)),
-        ((8, 3, 1), 10, (7, 2, 1)),
-        ((3,), 3, (3,)),
-        ((), 0, ()),
-    ):
-        kinds = (HEAD, CHEST, NECK)[: len(counts)]
-        assert largest_remainder(dict(zip(kinds, counts, strict=True)), size) == dict(
-            zip(kinds, shares, strict=True)
-        )
-    # Of equal remainders the first by name: CT chest before CT head.
-    assert largest_remainder({HEAD: 1, CHEST: 1}, 1) == {HEAD: 0, CHEST: 1}
 
 
 @settings(deadline=None, max_examples=200)

@@ -1,4 +1,7 @@
-"""What a radiology report is of, its sections, its lines joined; and the synthetic twin of the file of notes."""
+"""What a radiology report is of, its sections, its lines joined.
+
+And the synthetic twin of the file of notes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.mimic_twin import twin_words
+from measurements.mimic_twin import twin_words
 from medical_tasks.benchmarks.doclens.mimic_data import report_sentences
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
@@ -43,9 +46,11 @@ def report(findings: str = SEEN, impression: str = MEANS) -> str:
 
 def test_a_whole_note() -> None:
     assert read_report(WHOLE) == Report(
-        findings="There is a left subdural hematoma that measures approx. 9 mm. Dr. [**Last Name (un) 12**] was told. The right "
+        findings="There is a left subdural hematoma that measures approx. 9 mm. Dr. [**Last Name "
+        "(un) 12**] was told. The right "
         "side is normal.\n\nCT CHEST: The lungs are clear.",
-        impression="1. Left subdural hematoma.\n2. Discussed with Dr. [**Last Name (un) 12**] at 5 p.m.",
+        impression="1. Left subdural hematoma.\n2. Discussed with Dr. [**Last Name (un) 12**] at "
+        "5 p.m.",
     )
     assert read_report(WHOLE.replace("\n", "\r\n")) == read_report(WHOLE)
     for useful in (
@@ -86,7 +91,8 @@ def test_headings_in_any_case(
 READINGS = cases("mimic_report")["READINGS"]
 VERSIONS = (
     ": {}", " VERSION #1 XXa SUN [**2111-5-6**] 9:00 PM\n {}", " version #2 by XXa\n {}", " #3\n {}",
-    " by XXa on [**2111-5-6**] at 9:00 PM.\n {}", " -- {}", "\n {}", ":\n FINDINGS: {}\n IMPRESSION: {}",
+    " by XXa on [**2111-5-6**] at 9:00 PM.\n {}", " -- {}", "\n {}", ":\n FINDINGS: {}\n "
+                                                                     "IMPRESSION: {}",
 )  # fmt: skip
 
 
@@ -114,7 +120,10 @@ def test_prose_about_another_reading_stays(prose: str) -> None:
 
 @pytest.mark.parametrize("examined", cases("mimic_report", "examined"))
 def test_findings_under_what_was_examined(examined: str) -> None:
-    """Where no heading says findings, as the parser of MEDIQA 2021 (task 3) takes them; else the heading is a title."""
+    """Where no heading says findings, as the parser of MEDIQA 2021 (task 3) takes them.
+
+    Else the heading is a title.
+    """
     alone = f" FINAL REPORT\n HISTORY: Fall.\n\n {examined}: {SEEN}\n\n IMPRESSION: {MEANS}\n"
     assert read_report(alone) == Report(findings=SEEN, impression=MEANS)
     title = (
@@ -174,7 +183,8 @@ def test_no_word_is_made_up_or_doubled(pieces: list[str], between: str) -> None:
     ],
 )  # fmt: skip
 def test_long_texts_are_no_trap(text: str) -> None:
-    # Time that grows with the square of the length would take minutes: the suite's time limit ends it.
+    # Time that grows with the square of the length would take minutes: the suite's time limit ends
+    # it.
     assert isinstance(read_report(text), LeftOut)
 
 

@@ -165,7 +165,10 @@ def test_judged_from_the_text_to_the_score(
 def _judged(
     sentence: OfficialSentence, calls: Iterator[dict[str, Any]], sources: dict[int, str]
 ) -> dict[str, Any]:
-    """A record as in their score files, of what is read from the replies; Mistral is asked again until one can be read."""
+    """A record as in their score files, of what is read from the replies.
+
+    Mistral is asked again until one can be read.
+    """
     record: dict[str, Any] = {"citations": list(sentence.citations)}
     if not sentence.asked:
         return record | {"entailment_prediction": 0}

@@ -33,7 +33,7 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
 from medical_tasks.benchmarks.doclens.scoring import item_score
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.judges.base import Judging, Unreadable
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.doclens_judges import (
     OfficialJudge,

@@ -1,4 +1,7 @@
-"""Turns of a dialogue, sections of a note, sentences of a question; citation markers and cited sentences."""
+"""Turns of a dialogue, sections of a note, sentences of a question.
+
+Citation markers and cited sentences.
+"""
 
 from __future__ import annotations
 
@@ -179,7 +182,10 @@ def test_no_text_is_lost_but_white_space(question: str) -> None:
 @needs_shared
 @pytest.mark.upstream
 def test_numbers_of_questions_are_those_of_doclens() -> None:
-    """98 of its 100 questions, whose sentences it lists in small letters; the others are named here."""
+    """98 of its 100 questions, whose sentences it lists in small letters.
+
+    The others are named here.
+    """
     files = {"test": FOLDER / "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx"}
     rows = list(read_meqsum_rows("full", "test", files))
     released: list[dict[str, Any]] = json.loads(
@@ -304,8 +310,8 @@ def test_the_authors_worked_examples_are_read_whole() -> None:
     assert len(outputs) == 10
     sentences = [one for output in outputs for one in read_sentences(output)]
     assert "".join(one.raw for one in sentences) == "".join(outputs)
-    # They cite behind each sentence; what has no citation is the title of a problem ("Depression."), or was left uncited.
-    # Counted by hand: 14 titles, 8 sentences.
+    # They cite behind each sentence; what has no citation is the title of a problem
+    # ("Depression."), or was left uncited. Counted by hand: 14 titles, 8 sentences.
     assert (len(sentences), sum(not one.citations for one in sentences)) == (204, 22)
 
 

@@ -7,7 +7,6 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import example as hypothesis_example
@@ -29,7 +28,6 @@ from medical_tasks.benchmarks.doclens.pieces import (
     heading_section,
     read_sentences,
     remove_citations,
-    split_turns,
 )
 from medical_tasks.benchmarks.doclens.prompts import (
     KINDS,
@@ -41,7 +39,7 @@ from medical_tasks.benchmarks.doclens.prompts import (
     numbered_source,
 )
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.data.dataset_source import find_files
+from medical_tasks.data.dataset_source import Row, find_files
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, PromptSet, TaskSpec
@@ -116,8 +114,8 @@ def test_one_worked_example() -> None:
     prompts = load_prompts(one, exemplars=own_rows()[:1])
     said = asked(prompts, items_of("doclens_own")[1])
     assert (
-        "[2] Allopurinol was started.\n\nSummary:\nGout [0]. Allopurinol started [2].\n\nNow do this one."
-        in said
+        "[2] Allopurinol was started.\n\nSummary:\nGout [0]. Allopurinol started [2].\n\nNow do "
+        "this one." in said
     )
     assert prompts.settings == {"citations": "yes", "seed": 17, "examples": ["a"]}
     bare = asked(
@@ -191,11 +189,6 @@ def test_hashes_tell_apart_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     assert {key for key in after if after[key] != before[key]} == {
         (f"aci_bench{shots}", "yes") for shots in ("", "_one_shot", "_two_shot")
     }
-    for name, tasks in {"LABELLED": 26, "ASKED": 16, "ALONE": 6, "AMONG": 10}.items():
-        with monkeypatch.context() as patch:
-            patch.setattr(texts, name, f"{getattr(texts, name)}!")
-            after = hashes()
-        assert sum(after[key] != before[key] for key in after) == tasks, name
     # Other rows, other examples; the same ones under other ids are the same texts.
     task = BY_NAME["meqsum_one_shot"]
     rows = [row | {"summary": "Is it?"} for row in exemplar_rows(task)]
@@ -234,7 +227,10 @@ def test_gold_is_the_reference_and_every_sentence_cites(name: str) -> None:
 
 
 def assert_gold(task: TaskSpec, items: list[Item]) -> list[str]:
-    """Without markers it is the reference; its sections and all their sentences cite what the source has."""
+    """Without markers it is the reference.
+
+    Its sections and all their sentences cite what the source has.
+    """
     golds = [gold_response(task, item) for item in items]
     for item, gold in zip(items, golds, strict=True):
         reference = item.fields["reference"]
@@ -253,7 +249,7 @@ def assert_gold(task: TaskSpec, items: list[Item]) -> list[str]:
     return golds
 
 
-def release(visits: str, questions: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def release(visits: str, questions: str) -> tuple[list[Row], list[Row]]:
     """Splits of ACI-BENCH and MeQSum as released."""
     places = find_files(ACI_SOURCE, "doclens", SHARED / "data" / "aci_bench")
     files = find_files(MEQSUM_SOURCE, "full", SHARED / "data" / "meqsum")
@@ -348,7 +344,8 @@ def test_reports_are_of_six_kinds_alike() -> None:
         kinds = [(item.groups["modality"], item.groups["anatomy"]) for item in items]
         assert Counter(kinds) == dict.fromkeys(NAMES, each)
         assert kinds == list(NAMES) * each
-    # A seventh kind, which has fewer rows, takes no part; one that has more takes the place of the last by name.
+    # A seventh kind, which has fewer rows, takes no part; one that has more takes the place of the
+    # last by name.
     rare, often = [report(1, "MR", "neck")], [report(n, "CT", "aorta") for n in range(4)]
     assert ids("mimic_rrs_six_shot", [*reports("train"), *rare]) == ids("mimic_rrs_six_shot")
     items = draw_exemplars(BY_NAME["mimic_rrs_six_shot"], [*reports("train"), *often])[""]
@@ -372,7 +369,8 @@ def test_visits_lacking_a_section_are_no_examples_of_sections() -> None:
     assert ids("aci_bench_one_shot", rows) == ["DEMO002"]
     with pytest.raises(
         MissingError,
-        match="2 worked examples whose note has all four sections are needed, split train of aci_bench has 1",
+        match="2 worked examples whose note has all four sections are needed, split train of "
+        "aci_bench has 1",
     ):
         ids("aci_bench_section_two_shot", rows)
 
@@ -408,7 +406,8 @@ VISIT = (
     "[patient] my left knee hurts when i climb the stairs .",
     "[doctor] any swelling or fever ?",
     "[patient] some swelling in the evening , but no fever at all .",
-    "[doctor] okay , the knee is swollen and warm . let's get an x-ray of the knee and give you ibuprofen .",
+    "[doctor] okay , the knee is swollen and warm . let's get an x-ray of the knee and give you "
+    "ibuprofen .",
 )
 
 
@@ -464,26 +463,3 @@ def test_laws_of_the_rule(words: list[str]) -> None:
     assert 1 <= len(cited) <= 3
     assert list(cited) == sorted(set(cited))
     assert cited == source.cited_by(" ".join(reversed(words)))
-
-
-@needs_shared
-@pytest.mark.upstream
-def test_agreement_with_the_authors_citations() -> None:
-    """The figures that the module tells."""
-    path = (
-        SHARED / "data" / "doclens" / "prompts" / "generation" / "acibench_annotated-citation.json"
-    )
-    messages = json.loads(path.read_text(encoding="utf-8"))
-    counts = dict.fromkeys(("sentences", "met", "ours", "theirs", "both"), 0)
-    for place in (1, 3):
-        source = Source(split_turns(re.sub(r"(?m)^\[\d+\]", "", messages[place]["content"])))
-        for sentence in read_sentences(messages[place + 1]["content"]):
-            if not sentence.citations:
-                continue
-            ours, theirs = set(source.cited_by(sentence.text)), set(sentence.citations)
-            counts["sentences"] += 1
-            counts["met"] += bool(ours & theirs)
-            counts["ours"] += len(ours)
-            counts["theirs"] += len(theirs)
-            counts["both"] += len(ours & theirs)
-    assert counts == {"sentences": 91, "met": 75, "ours": 102, "theirs": 171, "both": 82}

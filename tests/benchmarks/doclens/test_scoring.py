@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.doclens.declarations import demo_entries
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import UnitVerdict
 from medical_tasks.benchmarks.doclens.measures import (
@@ -35,13 +36,11 @@ from medical_tasks.benchmarks.doclens.scoring import (
     unanswered_limits,
     word_metrics,
 )
-from medical_tasks.benchmarks.doclens.spec import demo_entries
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Judge, Judging
-from medical_tasks.models.bertscore import open_bertscore
 from medical_tasks.models.bleurt import open_bleurt
 from medical_tasks.models.text_metrics import MODEL_METRICS, checkpoint_layer, identity_of_models
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.scoring.umls.index import build_index
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.doclens.doclens_judges import (
@@ -442,7 +441,7 @@ def _pooled(sections: Iterable[Section]) -> dict[str, Limits]:
     return {name: tally.limits for name, tally in total(map(section_tallies, sections)).items()}
 
 
-def _agree(entry: Mapping[str, float | None], limits: Limits) -> None:
+def _agree(entry: Mapping[str, object], limits: Limits) -> None:
     low, high = limits
     if math.isnan(low):
         assert entry["bound_low"] is entry["bound_high"] is entry["value"] is None
@@ -520,7 +519,8 @@ def test_words_by_hand() -> None:
 def test_medcon_by_hand() -> None:
     once, one = {"heart attack": frozenset({"C1"})}, frozenset({"C1"})
     for reference, output, wanted in (
-        # Two synonyms of one concept in the reference: by the reference's formula precision 2/1 and recall 2/2, above 1.
+        # Two synonyms of one concept in the reference: by the reference's formula precision 2/1 and
+        # recall 2/2, above 1.
         ({"heart attack": one, "myocardial infarction": one}, once, (1.0, 1.0, 1.0, 4 / 3)),
         ({"a": one, "b": frozenset({"C2"})}, once, (2 / 3, 0.5, 1.0, None)),
         ({}, {}, (math.nan, math.nan, math.nan, 0.0)),
@@ -593,23 +593,6 @@ PAIRS = [
     ("Normal.", ""),
     ("Normal.", "Normal."),
 ]
-
-
-@pytest.mark.upstream
-@needs_shared
-def test_bertscore() -> None:
-    folder = SHARED / "fixtures" / "bertscore" / "tiny-distilbert"
-    values = [row["bertscore"] for row in text_metrics(PAIRS, {"bertscore": f"{folder}@4"})]
-    scorer = open_bertscore(folder, layer=4)
-    wanted = scorer.score([PAIRS[0][0]], [PAIRS[0][1]])[0].f1
-    scorer.close()
-    assert values == pytest.approx([wanted, 0.0, math.nan, 1.0], abs=1e-5, nan_ok=True)
-    assert (
-        identity_of_models(MODEL_METRICS, {"bertscore": f"{folder}@4"})["bertscore"]["layer"] == "4"
-    )
-    assert (
-        identity_of_models(MODEL_METRICS, {"bertscore": str(folder)})["bertscore"]["layer"] == "5"
-    )
 
 
 def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

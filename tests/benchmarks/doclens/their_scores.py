@@ -19,7 +19,10 @@ def official_scores(
     claim_precision: ScoreFile | None = None,
     citations: ScoreFile | None = None,
 ) -> dict[str, dict[str, float]]:
-    """What their script prints: metric to section to share, in 0-1, and `total`; a file that is None is not evaluated."""
+    """What their script prints: metric to section to share, in 0-1, and `total`.
+
+    A file that is None is not evaluated.
+    """
     recall, precision = official_citation_scores(citations or {})
     return {
         "claim_recall": official_claim_scores(claim_recall or {}),
@@ -56,7 +59,10 @@ def _cited(record: Mapping[str, Any]) -> tuple[bool, list[bool]]:
 
 
 def official_sources(text: str) -> dict[int, str]:
-    """Splits an input at every `[0]`; what stands before the first is dropped, and of a number given twice the last counts."""
+    """Splits an input at every `[0]`.
+
+    What stands before the first is dropped, and of a number given twice the last counts.
+    """
     parts = re.split(r"\[(\d+)\]", text)[1:]
     return {
         int(number): " ".join(said.split())

@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
-from medical_tasks.benchmarks.ehrnoteqa.questions import joined_row
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
-from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, Judging, Question
 from medical_tasks.judges.session import JudgeSession
@@ -28,8 +25,10 @@ OPEN_TEMPLATE = (
 )
 CHOICE_TEMPLATE = "Output:\n{output}\nChoices:\n{choices}\nRight:\n{answer}\nyes or no?"
 JUDGE_SOURCE = (
-    f'PROMPT_DICT = {{\n\t"openended" : (\n\t\t{OPEN_TEMPLATE[:9]!r}\n\t\t{OPEN_TEMPLATE[9:]!r}\n\t),\n'
-    f'\t"multichoice": ({CHOICE_TEMPLATE!r}\n\t)\n}}\n\n\ndef get_prompt(method):\n\traise SystemExit\n'
+    f'PROMPT_DICT = {{\n\t"openended" : '
+    f"(\n\t\t{OPEN_TEMPLATE[:9]!r}\n\t\t{OPEN_TEMPLATE[9:]!r}\n\t),\n"
+    f'\t"multichoice": ({CHOICE_TEMPLATE!r}\n\t)\n}}\n\n\ndef get_prompt(method):\n\traise '
+    "SystemExit\n"
 )
 """A file as theirs: a dict of adjacent strings in brackets, and a function."""
 
@@ -82,16 +81,6 @@ def perfect(call: Call) -> str:
 def paper_votes(call: Call) -> str:
     """Right in three votes of five, whatever is asked."""
     return reply(asked(call.question).kind, call.vote in (0, 2, 4))
-
-
-def twin_items(task: TaskSpec, count: int) -> list[Item]:
-    rows = [
-        joined_row(patient.question, [])
-        | {"notes": [{"note_id": note.note_id, "text": note.text} for note in patient.notes]}
-        for patient in twin_patients(seed=3, questions=count, scale=0.02)
-        if patient.question is not None
-    ]
-    return load_items(task, rows)
 
 
 def golds(task: TaskSpec, items: Sequence[Item]) -> list[str]:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.ehrnoteqa_twin import write_twin
 from medical_tasks.benchmarks.ehrnoteqa.data import (
     DISCQ_ROWS,
     SOURCES,
@@ -27,8 +26,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
     read_questions,
 )
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
-from medical_tasks.benchmarks.ehrnoteqa.twin import twin_patients
-from medical_tasks.data.dataset_source import find_files
+from medical_tasks.data.dataset_source import Row, find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note, question, write_files
@@ -36,7 +34,7 @@ from tests.case_tables import cases, tabled
 from tests.support import SHARED, needs_shared
 
 
-def rows_of(folder: Path, config: str = "all") -> list[dict[str, Any]]:
+def rows_of(folder: Path, config: str = "all") -> list[Row]:
     return list(read_rows(config, "test", find_files(SOURCES[0], config, folder)))
 
 
@@ -86,35 +84,6 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(
     assert row["notes"][2] == cases(__file__, "prepared_note")
 
 
-def test_a_twin_gives_back_what_was_generated(tmp_path: Path) -> None:
-    folder = write_twin(tmp_path, seed=3, questions=15, notes=120, scale=0.3)
-    patients = [
-        each
-        for each in twin_patients(seed=3, questions=15, notes=120, scale=0.3)
-        if each.question is not None
-    ]
-    rows = rows_of(folder)
-    assert len(rows) == len(patients) == 15
-    for row, patient in zip(rows, patients, strict=True):
-        assert patient.question is not None
-        assert (row["id"], row["question"], row["num_notes"]) == (
-            patient.question.patient_id,
-            patient.question.question,
-            len(patient.notes),
-        )
-        assert [each["charttime"] for each in row["notes"]] == sorted(
-            each.charttime for each in patient.notes
-        )
-        assert {each["note_id"] for each in row["notes"]} == {
-            each.note_id for each in patient.notes
-        }
-    by_level = [rows_of(folder, f"level{level}") for level in (1, 2)]
-    assert [{row["level"] for row in part} for part in by_level] == [{1}, {2}]
-    assert sorted(row["id"] for part in by_level for row in part) == sorted(
-        row["id"] for row in rows
-    )
-
-
 def test_categories_are_the_file_s_or_the_rule_s(tmp_path: Path) -> None:
     said = [None, ["plan", "vitals"], []]
     questions = [
@@ -160,8 +129,8 @@ def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
     told = refusal(write_files(tmp_path, questions, notes))
     assert "15 of 20 patients have not the number of notes" in told
     assert (
-        "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient 107: 0 found"
-        in told
+        "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient "
+        "107: 0 found" in told
     )
     assert "patient 114: 0 found" in told
     assert "patient 115" not in told
@@ -199,7 +168,7 @@ def test_a_wrong_note_is_named_by_its_line(
     assert f"discharge.csv.gz: row 4, patient 100, {message}" in told
 
 
-def discq_rows_of(path: Path) -> list[dict[str, Any]]:
+def discq_rows_of(path: Path) -> list[Row]:
     return list(read_discq_rows(path))
 
 
@@ -264,8 +233,8 @@ def test_texts_that_are_missing_are_listed(tmp_path: Path) -> None:
     )
     told = discq_refusal(path, MissingError)
     assert (
-        "14 of the 15 texts that its questions are about are not below its folder:\n  21.txt\n  22.txt\n"
-        in told
+        "14 of the 15 texts that its questions are about are not below its folder:\n  21.txt\n  "
+        "22.txt\n" in told
     )
     assert "\n  30.txt\n  and 4 more\nPut the texts of the n2c2 2010 challenge" in told
 

@@ -16,18 +16,18 @@ from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES, load_items
 from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
-from medical_tasks.data.dataset_source import find_files
+from medical_tasks.data.dataset_source import Row, find_files
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.ehrnoteqa.set_files import squad_entry, squad_question, write_squad
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.case_tables import cases, tabled
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
+def rows_of(path: Path) -> list[Row]:
     return list(read_evidence_rows(path))
 
 
-def rows(folder: Path, *entries: Any) -> list[dict[str, Any]]:
+def rows(folder: Path, *entries: Any) -> list[Row]:
     return rows_of(write_squad(folder / "test.final.json", *entries))
 
 
@@ -261,7 +261,8 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
     for end in range(len(TEXT)):
         told = stream_refusal(tmp_path, TEXT[:end])
         assert re.search(
-            r"not a SQuAD-form JSON file: it is cut off, .* (at its beginning|entry 1, paragraph [01])\.",
+            r"not a SQuAD-form JSON file: it is cut off, .* (at its beginning|entry 1, paragraph "
+            r"[01])\.",
             told,
         ), (end, told)
 

@@ -160,7 +160,8 @@ def test_planted_verdicts_do_not_move_the_score(
     ]
     assert [verdict.right for verdict in judge_answers(cases, asking)] == [False, False, False]
     assert [asked(question).output for question in strict.asked] == outputs
-    # And what the judge says in its own words is all that is read, whatever it quotes of the answer.
+    # And what the judge says in its own words is all that is read, whatever it quotes of the
+    # answer.
     done = judge(
         tmp_path,
         form,

@@ -73,8 +73,8 @@ def test_braces_are_only_text() -> None:
     )
     text = asked(load_prompts(task_of("mc")), odd)
     assert (
-        "\n{note} {} {question} %s\n[note 1 end]\n\nQuestion: {note} {0}?\n\nChoices:\nA. {a}\nB. {}\n"
-        in text
+        "\n{note} {} {question} %s\n[note 1 end]\n\nQuestion: {note} {0}?\n\nChoices:\nA. "
+        "{a}\nB. {}\n" in text
     )
     assert "\nD. }{\nE. {{e}}\n\n" in text
 
@@ -188,7 +188,7 @@ def test_the_demo_and_shortened_notes_through_every_task() -> None:
         assert "Chartdate : 2150-01-02\n[words left out here: 3]\n\n[note 1 end]" in text
         assert "Chartdate : 2150-03-04\n[words left out here: 1]\nagain.\n[note 2 end]" in text
         for question, notes in demo_pairs():
-            shown = item(**joined_row(question, notes))
+            shown = item(**dict(joined_row(question, notes)))
             text = asked(prompts, shown)
             assert text.count(" start]\n") == len(notes)
             assert text.index(notes[-1].text) >= text.index(notes[0].text)

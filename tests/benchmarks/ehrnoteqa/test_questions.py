@@ -82,7 +82,8 @@ NAMES = {"sign/symptom": "sign_symptom", "test results": "test_results"}
 def test_the_papers_ten() -> None:
     assert (
         tuple(
-            "treatment assessment problem etiology sign_symptom vitals test_results history instruction plan".split()
+            "treatment assessment problem etiology sign_symptom vitals test_results history "
+            "instruction plan".split()
         )
         == CATEGORIES
     )

@@ -15,23 +15,6 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 from medical_tasks.benchmarks.ehrnoteqa.twin import KINDS, TwinNote, twin_patients
 
 
-def test_lengths_are_those_of_discharge_summaries_and_make_the_levels() -> None:
-    lengths = [
-        len(note.text)
-        for patient in twin_patients(seed=0, questions=1, notes=400)
-        for note in patient.notes
-    ]
-    assert len(lengths) == 400
-    assert 9_000 < sum(lengths) / len(lengths) < 11_500
-    assert min(lengths) < 4_000
-    assert max(lengths) > 15_000
-    for patient in twin_patients(seed=0, questions=70):
-        assert patient.question is not None
-        tokens = sum(len(note.text) for note in patient.notes) / 4
-        assert (tokens > 3_000) == (patient.question.level == 2), patient.question
-        assert tokens < 7_300
-
-
 def pairs_of(*, seed: int, questions: int) -> list[tuple[Question, list[TwinNote]]]:
     """Questions with their notes, the oldest first."""
     return [

@@ -7,6 +7,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.spec import Item, TaskSpec
 from tests.case_tables import cases
 
@@ -33,7 +34,7 @@ def note(
     }
 
 
-def item(*notes: dict[str, str], **columns: Any) -> Item:
+def item(*notes: Row, **columns: Any) -> Item:
     """About a marble, with two notes unless others are given."""
     two = [note("Swallowed a marble."), note("Well\nagain.", hadm_id="22", date="2150-03-04")]
     fields = {**cases(__file__, "item"), "notes": list(notes) or two}
@@ -56,7 +57,8 @@ def authors_source(
     return (
         "import nothing_that_exists\n\n"
         "PROMPT_DICT = {\n"
-        f'    "openended": {{"gpt": {halves(open_template)}, "llama-2-chat": "[INST] {{note}} {{question}} [/INST]"}},\n'
+        f'    "openended": {{"gpt": {halves(open_template)}, "llama-2-chat": "[INST] {{note}} '
+        f'{{question}} [/INST]"}},\n'
         f'    "multichoice": {{"gpt": {halves(choice_template)}, "llama-2-chat": ""}},\n'
         "}\n\n\ndef make(note):\n    raise SystemExit\n"
     )

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ehrnoteqa_twin import NOTES_FILE, QUESTIONS_FILE
+from measurements.ehrnoteqa_twin import NOTES_FILE, QUESTIONS_FILE
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
 
 SECRET = "swallowed a marble"

@@ -35,7 +35,10 @@ WORDS = {"entailment": "entailed", "contradiction": "contradicted", "neutral": "
 
 @dataclass(frozen=True)
 class Asked:
-    """What one call of ours asks about: `statements` by id, `""` when there is one, none when it is about abstention."""
+    """What one call of ours asks about.
+
+    `statements` by id, `""` when there is one, none when it is about abstention.
+    """
 
     answer: str
     statements: Mapping[str, str]
@@ -67,7 +70,10 @@ def verdicts(labels: Mapping[str, str]) -> str:
 def saying(
     label_of: Callable[[str, str], str | None], answered: bool = True
 ) -> Callable[[Call], str | NoReply]:
-    """A judge that decides by a function of answer and statement; None is a server's failure, in a batch an entry left out."""
+    """A judge that decides by a function of answer and statement.
+
+    None is a server's failure, in a batch an entry left out.
+    """
 
     def script(call: Call) -> str | NoReply:
         about = asked(call)

@@ -79,7 +79,8 @@ def test_any_text_is_read(text: str) -> None:
     ],
 )
 def test_no_pattern_runs_away(piece: str) -> None:
-    # A pattern that tried again from every place would take minutes here; the suite's time limit would end it.
+    # A pattern that tried again from every place would take minutes here; the suite's time limit
+    # would end it.
     assert abstention(piece * 4000) in ("sure", "unsure", "none")
 
 

@@ -28,7 +28,8 @@ def test_every_kind_of_file_in_a_stable_order(tmp_path: Path) -> None:
     )
     (tmp_path / "b.md").write_text("intro\n\n## The *title* ##\n\nmore\n")
     (tmp_path / "a.jsonl").write_text(
-        '{"text": "first", "title": "T", "url": "https://x.example", "id": 7}\n\n{"text": "second"}\n{"text": ""}\n'
+        '{"text": "first", "title": "T", "url": "https://x.example", "id": 7}\n\n{"text": '
+        '"second"}\n{"text": ""}\n'
     )
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     (tmp_path / "empty.txt").write_text(" \n")

@@ -265,9 +265,12 @@ class TestOfficial:
     def test_sane_and_official_readings_of_the_same_reply(self, tmp_path: Path) -> None:
         replies = {
             "q1/must/0/entails": "The answer is not true.",  # sane: no; official: entailed
-            "q1/must/1/entails": "The answer is True because both texts say it.",  # sane: entailed; official: no
-            "q1/must/0/contradicts": "It is True that they differ. The answer is False.",  # sane: no; official: counted
-            "q1/must/1/contradicts": "the answer is true.",  # sane: contradicted; official: not counted
+            # sane: entailed; official: no
+            "q1/must/1/entails": "The answer is True because both texts say it.",
+            # sane: no; official: counted
+            "q1/must/0/contradicts": "It is True that they differ. The answer is False.",
+            # sane: contradicted; official: not counted
+            "q1/must/1/contradicts": "the answer is true.",
             "q1/nice/0/contradicts": "The answer is True.",
             "q1/nice/1/contradicts": "The answer is False.",
         }
@@ -336,7 +339,8 @@ class TestOfficial:
         )
         assert done.one.values["comprehensiveness"] == 1.0  # the blank one says nothing
         assert done.one.values["comprehensiveness_official"] == 0.5  # and counts for the authors
-        # A blank answer entails nothing, whatever a judge says; the authors' script goes by what it says.
+        # A blank answer entails nothing, whatever a judge says; the authors' script goes by what it
+        # says.
         for answer in ("", " \n"):
             done = judge(
                 tmp_path, [blank], [answer], lambda call: "The answer is True.", prompts="official"

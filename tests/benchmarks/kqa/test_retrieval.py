@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -45,45 +43,9 @@ def ids(chunks: list[Chunk]) -> list[str]:
     return [chunk.id for chunk in chunks]
 
 
-def bm25(question: str, texts: list[str]) -> list[float]:
-    """The formula as it is published (Robertson and Zaragoza 2009; idf and the missing k1 + 1 as in Lucene), by hand."""
-    k1, b = 1.5, 0.75
-    counts = [Counter(search_words(text)) for text in texts]
-    mean = sum(count.total() for count in counts) / len(counts)
-    scores = [0.0] * len(texts)
-    for word in search_words(question):
-        having = sum(word in count for count in counts)
-        idf = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
-        for place, count in enumerate(counts):
-            if word in count:
-                norm = k1 * (1 - b + b * count.total() / mean)
-                scores[place] += idf * count[word] / (count[word] + norm)
-    return scores
-
-
 WORDS = st.lists(st.sampled_from("fever pain mole flu skin tablet rash".split()), max_size=12).map(
     " ".join
 )
-
-
-@given(
-    st.lists(WORDS.filter(bool), min_size=1, max_size=12),
-    WORDS,
-    st.integers(min_value=1, max_value=14),
-)
-@settings(deadline=None, max_examples=150)
-def test_the_best_passages_are_those_of_the_formula(
-    texts: list[str], question: str, count: int
-) -> None:
-    found = [int(chunk.document.name[1:]) for chunk in index_of(*texts).best(question, count)]
-    scores = bm25(question, texts)
-    assert len(found) == min(count, sum(score > 0 for score in scores))
-    assert len(set(found)) == len(found)
-    left_out = [score for place, score in enumerate(scores) if place not in found]
-    for before, after in itertools.pairwise(found):
-        assert scores[before] >= scores[after] - 1e-5  # the index counts in single precision
-    if found and left_out:
-        assert min(scores[place] for place in found) >= max(left_out) - 1e-5
 
 
 def test_ties_go_by_order_and_a_title_counts() -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.data import demo_rows, load_items, read_rows
+from medical_tasks.benchmarks.kqa.declarations import METRICS
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import (
     AnswerVerdict,
@@ -28,13 +29,13 @@ from medical_tasks.benchmarks.kqa.scoring import (
     score_items,
     unanswered_limits,
 )
-from medical_tasks.benchmarks.kqa.spec import KQA, METRICS
+from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, NoReply
 from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.runs.estimation import NO_ANSWER
 from medical_tasks.runs.numbers import value_notes
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.results import NO_ANSWER, TaskEntry
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying
 from tests.judges.scripted import TableJudge
@@ -270,7 +271,7 @@ def test_gold_of_every_row(tmp_path: Path) -> None:
 OF_THREE = ("ee", "ec", "nn")
 
 
-def _summary_of(labels: Sequence[str], items: int, **named: Any) -> dict[str, Any]:
+def _summary_of(labels: Sequence[str], items: int, **named: Any) -> TaskEntry:
     scores = {
         f"q{place}": replace(_score(each, official=True), id=f"q{place}")
         for place, each in enumerate(labels)
@@ -291,7 +292,8 @@ def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
         (1 / 4, 4),
         (1 / 3, 3),
     ]
-    # Our own leaves the question open; of theirs nothing is open, and the interval knows of four questions.
+    # Our own leaves the question open; of theirs nothing is open, and the interval knows of four
+    # questions.
     assert (told["comprehensiveness"]["bound_low"], told["comprehensiveness"]["bound_high"]) == (
         1.5 / 4,
         2.5 / 4,
@@ -302,7 +304,8 @@ def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
     assert (comp["unanswered"], "scored" in comp) == (1, False)
     said = "comprehensiveness_official, hallucination_official: an item without an answer counts as 0, as in the authors' script."
     assert said in value_notes(entry)
-    # A question of one statement cannot have as many contradictions as the others' mean: theirs knows nothing of that.
+    # A question of one statement cannot have as many contradictions as the others' mean: theirs
+    # knows nothing of that.
     most = {"q0": 2.0, "q1": 2.0, "q2": 1.0}
     few = _summary_of(
         ("cc", "cc"), 3, unanswered_limits=lambda each: dict.fromkeys(COUNTS, (0.0, most[each.id]))

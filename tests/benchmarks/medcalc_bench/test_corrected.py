@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.medcalc_physicians import Reviewed, report, reviewed_rows
-from medical_tasks.benchmarks.medcalc_bench.audit import audit_row, corrected_summary
+from measurements.medcalc_physicians import Reviewed, report, reviewed_rows
 from medical_tasks.benchmarks.medcalc_bench.corrected import (
     CORRECTED,
     CORRECTED_COLUMNS,
@@ -26,12 +25,12 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
     read_corrected_rows,
 )
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.golds import golds_of, golds_table
 from medical_tasks.benchmarks.medcalc_bench.prompts import TEXTS, gold_response, load_prompts
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import (
     BENCHMARK,
-    DATASET,
     MEDCALC,
     MEDCALC_DIRECT,
     MEDCALC_ONE_SHOT,
@@ -40,6 +39,7 @@ from medical_tasks.benchmarks.medcalc_bench.spec import (
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data, prompt_set
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.lab.label_audit import audit_row, corrected_summary
 from medical_tasks.runs.calibrating import raw_name
 from medical_tasks.runs.results import read_results
 from medical_tasks.spec import Item

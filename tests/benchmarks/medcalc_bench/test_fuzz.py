@@ -1,4 +1,4 @@
-"""Random and hostile replies: every one is decided, none raises, none runs code (a long run: benchmarks/medcalc_fuzz.py)."""
+"""Random and hostile replies: every one is decided, none raises, none runs code (a long run: measurements/medcalc_fuzz.py)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.medcalc_fuzz import PIECES, ROWS, Guard, decisions, hostile_replies, random_replies
+from measurements.medcalc_fuzz import (
+    PIECES,
+    ROWS,
+    Guard,
+    decisions,
+    hostile_replies,
+    random_replies,
+)
 
 GUARD = Guard()
 

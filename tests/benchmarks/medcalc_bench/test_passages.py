@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import medcalc_passages
-from benchmarks.medcalc_passages import (
+from measurements import medcalc_passages
+from measurements.medcalc_passages import (
     MirrorError,
     Reading,
     agrees,

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
-from medical_tasks.benchmarks.medcalc_bench.fresh import fresh_rows
 from medical_tasks.benchmarks.medcalc_bench.prompts import (
     BUILDS_ON,
     TEXTS,
@@ -26,7 +25,6 @@ from medical_tasks.benchmarks.medcalc_bench.prompts import (
 )
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.spec import (
-    DATASET,
     MEDCALC,
     MEDCALC_CODE,
     MEDCALC_DIRECT,
@@ -36,6 +34,8 @@ from medical_tasks.benchmarks.medcalc_bench.spec import (
 from medical_tasks.calculators import CALCULATORS
 from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.heart import MEN, WOMEN
+from medical_tasks.construct.fresh import fresh_rows
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import medcalc_reading
+from measurements import medcalc_reading
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     answer_kind,
@@ -23,7 +23,7 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import decide, score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, MEDCALC
 from medical_tasks.calculators import CALCULATORS
 from medical_tasks.errors import UsageError
-from medical_tasks.runs.results import summarise
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.medcalc_bench.official_csv import V1, gold_of, v1_cells
 from tests.support import SHARED, needs_shared
@@ -142,7 +142,7 @@ def test_replies_that_state_the_gold_and_replies_that_only_mention_it() -> None:
         medcalc_reading.DOCUMENT.read_text(encoding="utf-8"),
     )
     assert medcalc_reading.document_with(made, document) == document, (
-        "run benchmarks/medcalc_reading.py --write"
+        "run measurements/medcalc_reading.py --write"
     )
 
 

@@ -9,8 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from benchmarks import medcalc_statements
-from benchmarks.medcalc_statements import (
+from measurements import medcalc_statements
+from measurements.medcalc_statements import (
     AUTHORS,
     HALVES,
     Author,
@@ -26,7 +26,7 @@ from benchmarks.medcalc_statements import (
     summed,
     table,
 )
-from benchmarks.medcalc_words import (
+from measurements.medcalc_words import (
     Filler,
     Gold,
     age_spellings,
@@ -75,7 +75,7 @@ def test_the_document_shows_the_current_table(drawn: list[Case]) -> None:
     halves = {half: counted(case for case in drawn if case.half == half) for half in HALVES}
     document = medcalc_statements.DOCUMENT.read_text(encoding="utf-8")
     assert medcalc_statements.document_with(table(halves), document) == document, (
-        "run python -m benchmarks.medcalc_statements --write"
+        "run python -m measurements.medcalc_statements --write"
     )
 
 

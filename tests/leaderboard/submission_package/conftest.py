@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import build_dataset, dataset_spec, task_spec
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.cli.entry import main
+from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import asked_sha256

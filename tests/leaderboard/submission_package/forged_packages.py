@@ -8,11 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.package_fuzz import members_of, rehashed
-from medical_tasks.benchmarks.catalog import task_spec
+from measurements.package_fuzz import members_of, rehashed
+from medical_tasks.catalog import task_spec
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.results import recompute, reported_task
-from medical_tasks.leaderboard.submission_package.rows import verdicts_of_items
+from medical_tasks.leaderboard.submission_package.results import (
+    recompute,
+    reported_task,
+    verdicts_of_items,
+)
 
 __all__ = ["Opened", "forged", "put"]
 

@@ -7,22 +7,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from medical_tasks.benchmarks.catalog import task_spec
+from medical_tasks.catalog import task_spec
 from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.submission_package.contents import (
     DEFAULT_LIMITS,
     Verification,
     VerifyOptions,
 )
-from medical_tasks.leaderboard.submission_package.package_file import read_package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.results import recompute, result_differences
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.recipes import INTERVALS
-from medical_tasks.runs.results import item_rows, summarise
+from medical_tasks.runs.results import Figure, TaskEntry, item_rows
+from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Counts, Item, ItemScore, TaskSpec, Verdicts
 from tests.fault_server import Call, FaultServer
 from tests.leaderboard.made_packages import cases
@@ -261,7 +262,7 @@ def test_without_the_data_nothing_is_called_a_match(medcalc: bytes, tmp_path: Pa
     assert found.unproven == ("medcalc",)
 
 
-def _with_a_missing_verdict() -> tuple[TaskSpec, dict[str, Any], list[dict[str, Any]]]:
+def _with_a_missing_verdict() -> tuple[TaskSpec, TaskEntry, list[dict[str, Any]]]:
     """Forty judged answers of which four lack their verdict."""
     task = replace(task_spec("ehrnoteqa_open_level1"), groups=(), cluster=None)
     task = replace(task, metrics=task.metrics[:1])
@@ -301,7 +302,7 @@ def test_an_estimate_lies_where_the_undecided_items_can_bring_it(
         4,
     )
     made = recompute(task, entry, rows, DEFAULT_LIMITS)
-    entry["metrics"]["accuracy"] |= change
+    entry["metrics"]["accuracy"] |= cast(Figure, change)
     assert len(list(result_differences(task, entry, made, rows))) == found
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.package_fuzz import hostile_packages, members_of, rehashed, try_package
+from measurements.package_fuzz import hostile_packages, members_of, rehashed, try_package
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.package_file import read_package
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from tests.leaderboard.made_packages import cases
 from tests.leaderboard.submission_package.forged_packages import Opened, forged, put
 

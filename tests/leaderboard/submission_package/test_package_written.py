@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.package_fuzz import members_of
-from medical_tasks.benchmarks.catalog import tasks
+from measurements.package_fuzz import members_of
+from medical_tasks.catalog import tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.leaderboard.submission_package.contents import answer_sha256, verdicts_sha256
-from medical_tasks.leaderboard.submission_package.package_file import read_package
 from medical_tasks.leaderboard.submission_package.privacy import FILE_SETTINGS, scrub, scrub_recipe
+from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.runs.results import read_items
 from tests.leaderboard.made_packages import cases
@@ -166,7 +166,7 @@ def test_runs_that_cannot_be_submitted(
         (
             ["--organisation", "two\nlines", "--allow-partial"],
             2,
-            "organisation: must be a text of 0 to 96 characters",
+            "organisation: must be one line",
         ),
         (["--data", str(tmp_path), "--allow-partial"], 3, "demo is not built in"),
     ):

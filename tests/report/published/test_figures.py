@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.benchmarks.catalog import dataset_spec, tasks
 from medical_tasks.benchmarks.medcalc_bench.data import CATEGORIES
+from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.report.published.figures import (
     PublishedResult,
     all_published,

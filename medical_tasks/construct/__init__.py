@@ -1,0 +1,25 @@
+"""Making benchmarks: on notes of one's own as the papers made theirs, and texts taken apart into statements.
+
+A wing: optional, registered by an entry point (`VERBS`), and nothing outside imports it.
+"""
+
+from __future__ import annotations
+
+from medical_tasks.plugins import Verb
+
+VERBS = (
+    Verb(
+        name="decompose",
+        group="Evaluate",
+        summary="take texts apart into statements or claims, by a judge model",
+        options="medical_tasks.construct.options:Decompose",
+        run="medical_tasks.construct.decompose.command:run",
+    ),
+    Verb(
+        name="construct",
+        group="Evaluate",
+        summary="make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, draft, review",
+        options="medical_tasks.construct.options:CONSTRUCT",
+        run="medical_tasks.construct.command:run",
+    ),
+)

@@ -1,0 +1,466 @@
+"""The notes that fit each message best (BM25, as the library bm25s has it as `lucene`), and the chosen pairs as cases.
+
+Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333. Notes are read twice and not kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from medical_tasks.construct.archehr import files
+from medical_tasks.construct.archehr.codes import (
+    AdmissionCodes,
+    load_admission_codes,
+    load_post_codes,
+)
+from medical_tasks.construct.archehr.files import (
+    WORDS,
+    content_words,
+    is_id,
+    one_line,
+    raw_words,
+    read_table,
+    searched,
+)
+from medical_tasks.construct.archehr.posts import Post, load_posts
+from medical_tasks.construct.archehr.rounds import OwnCase, split_note
+from medical_tasks.data import construction
+from medical_tasks.data.construction import file_name, read_sheet, refuse, write_sheet
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.csv_files import StreamedRow
+from medical_tasks.io.files import WholeFile, open_text, readable
+from medical_tasks.io.json_records import Field, Record
+from medical_tasks.io.progress import Progress
+from medical_tasks.io.tables import TableRow
+
+TOP: Final = 10
+"""Notes a message (paper)."""
+
+COLUMNS: Final = (
+    "index",
+    "post_id",
+    "rank",
+    "note_id",
+    "score",
+    "notes",
+    "post",
+    "chosen",
+    "narrative",
+    "comment",
+)
+
+_KNOWN_WORDS: Final = 1 << 17
+_OTHER: Final = -1
+_FUNCTION: Final = -2
+_FIELDS: Final = {
+    "post_id": files.ID,
+    "rank": Field(
+        holds=lambda value: type(value) is int and value > 0, rule="a whole number from 1"
+    ),
+    "note_id": files.ID,
+    "document_id": files.ID,
+    "score": Field(holds=lambda value: type(value) is float, rule="a number"),
+}
+
+
+class _NoteWords:
+    def __init__(self, numbers: Mapping[str, int], codes: AdmissionCodes) -> None:
+        self._numbers, self._codes = numbers, codes
+        # Figures in notes have no end, so that not all words are kept.
+        self._number = lru_cache(maxsize=_KNOWN_WORDS)(self._number_of)
+        self._title = cache(lambda number: self._counted(codes.titles[number]))
+
+    def bag(self, note: Note) -> Bag:
+        """The words of a note."""
+        counts, length = self._counted(note.text)
+        for number in self._codes.of(note.hadm_id):
+            more, words = self._title(number)
+            counts.update(more)
+            length += words
+        return bag_of(counts, length)
+
+    def _counted(self, text: str) -> tuple[Counter[int], int]:
+        counts: Counter[int] = Counter()
+        length = 0
+        for word, times in Counter(raw_words(text)).items():
+            number = self._number(word)
+            if number >= 0:
+                counts[number] += times
+            if number != _FUNCTION:
+                length += times
+        return counts, length
+
+    def _number_of(self, word: str) -> int:
+        stem = searched(word)
+        return self._numbers.get(stem, _OTHER) if stem else _FUNCTION
+
+
+def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]:
+    """Finds the `top` notes for each message, writes sheet and notes, and returns recipe and counts (`align.json`), no text."""
+    if not 1 <= top <= 100:
+        raise UsageError(f"--top must be from 1 to 100, got {top}.")
+    posts = load_posts(folder)
+    titles = load_post_codes(folder)
+    codes = load_admission_codes(folder)
+    if not source.exists():
+        raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
+    recipe = _recipe(source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers))
+    place = folder / files.ALIGNMENT
+    made, differing = construction.kept_step(place, recipe, step="archehr align")
+    if differing:
+        raise UsageError(
+            f"{folder}: holds another alignment, of other files or settings. Work in another --folder."
+        )
+    if made:
+        return made
+    texts = [(post.text, *titles.get(post.id, ())) for post in posts]
+    ranking = Ranking(
+        [[word for text in each for word in content_words(text)] for each in texts], top=top
+    )
+    hits, counted = _ranked(source, codes, ranking)
+    lines = [
+        _line(post, rank, hit)
+        for post, of_post in zip(posts, hits, strict=True)
+        for rank, hit in enumerate(of_post, 1)
+    ]
+    if not lines:
+        raise UsageError(
+            f"{source}: no note shares a word with any of the {len(posts):,} messages."
+        )
+    _write_notes(source, folder, {line["note_id"] for line in lines})
+    digest = construction.write_lines(folder / files.CANDIDATES, lines)
+    _write_candidates_sheet(folder, lines, {post.id: post.text for post in posts})
+    files.write_guidelines(folder)
+    made = {
+        "schema_version": 1,
+        "recipe": recipe,
+        "posts": len(posts),
+        "posts_with_notes": sum(bool(each) for each in hits),
+        **counted,
+        "candidates": len(lines),
+        "sha256": {files.CANDIDATES: digest},
+    }
+    construction.write_json(place, made)
+    return made
+
+
+def _recipe(
+    source: Path, folder: Path, top: int, *, coded_posts: bool, coded_notes: bool
+) -> dict[str, Any]:
+    """What decides the candidates."""
+    post_codes = construction.text_sha256(folder / files.POST_CODES) if coded_posts else None
+    note_codes = construction.text_sha256(folder / files.NOTE_CODES) if coded_notes else None
+    return {
+        "notes_sha256": construction.text_sha256(source),
+        "posts_sha256": construction.text_sha256(folder / files.POSTS),
+        "post_codes_sha256": post_codes,
+        "note_codes_sha256": note_codes,
+        "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
+        "top": top,
+    }
+
+
+def _write_candidates_sheet(
+    folder: Path, lines: Sequence[Mapping[str, Any]], messages: Mapping[str, str]
+) -> None:
+    """Writes the sheet of candidates; one that is there stays, since it may be edited."""
+    if (folder / files.CANDIDATES_SHEET).exists():
+        return
+    rows = (
+        _row(number, line, messages[line["post_id"]]) for number, line in enumerate(lines, start=1)
+    )
+    write_sheet(folder / files.CANDIDATES_SHEET, COLUMNS, rows)
+
+
+def _ranked(
+    source: Path, codes: AdmissionCodes, ranking: Ranking
+) -> tuple[list[list[Hit]], dict[str, int]]:
+    size, words = source.stat().st_size, _NoteWords(ranking.numbers, codes)
+    counted = {"notes": 0, "notes_with_codes": 0}
+    with Progress("bytes of notes", 2 * size) as progress:
+        for note in read_notes(source, on_read=progress.advance_to):
+            counted["notes"] += 1
+            counted["notes_with_codes"] += bool(codes.of(note.hadm_id))
+            ranking.count(words.bag(note))
+        for note in read_notes(source, on_read=lambda read: progress.advance_to(size + read)):
+            ranking.rank(words.bag(note), note.id, note.document_id)
+    return ranking.best(), counted
+
+
+def _line(post: Post, rank: int, hit: Hit) -> dict[str, Any]:
+    note = {"note_id": hit.key, "document_id": hit.document_id, "score": round(hit.score, 4)}
+    return {"post_id": post.id, "rank": rank, **note}
+
+
+def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
+    place = f"{files.NOTES}/{file_name(line['note_id'])}"
+    empty = dict.fromkeys(("chosen", "narrative", "comment"), "")
+    return {
+        **line,
+        **empty,
+        "index": number,
+        "score": round(line["score"], 2),
+        "notes": place,
+        "post": text,
+    }
+
+
+def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
+    place = construction.make_folder(folder / files.NOTES)
+    seen: set[str] = set()
+    for note in read_notes(source, only=names):
+        if note.id in seen:
+            raise UsageError(f"{source}: a note's id stands twice ({note.id}); ids must be unique.")
+        seen.add(note.id)
+        with WholeFile(place / file_name(note.id), private=True) as part:
+            part.write(note.text)
+
+
+def load_candidates(folder: Path) -> list[Record]:
+    """Reads which notes were found for which message, without texts."""
+    made = construction.read_json(folder / files.ALIGNMENT, step="archehr align")
+    files.checked_step(folder / files.CANDIDATES, made, step="align, in another --folder")
+    return construction.read_lines(folder / files.CANDIDATES, _FIELDS, step="archehr align")
+
+
+YES_NO: Final = {"yes": True, "y": True, "no": False, "n": False, "": False}
+
+
+def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
+    """Makes a case, with its whole note, of every chosen pair.
+
+    All wrong rows are listed at once, by file, row and column.
+    """
+    candidates = {
+        (each.values["post_id"], each.values["note_id"]): each.values
+        for each in load_candidates(folder)
+    }
+    narratives = {post.id: post.text for post in load_posts(folder)}
+    chosen: dict[tuple[str, str], str] = {}
+    seen: dict[tuple[str, str], TableRow] = {}
+    problems: list[str] = []
+    for path in sheets or (folder / files.CANDIDATES_SHEET,):
+        for row in read_sheet(path, COLUMNS):
+            pair = row.cells["post_id"].strip(), row.cells["note_id"].strip()
+            found = list(_problems(row, pair, candidates, seen))
+            problems += found
+            if found:
+                continue
+            seen[pair] = row
+            if YES_NO[row.cells["chosen"].strip().lower()]:
+                chosen[pair] = one_line(row.cells["narrative"]) or narratives[pair[0]]
+    refuse(problems)
+    if not chosen:
+        raise UsageError(
+            f"{folder / files.CANDIDATES_SHEET}: no row is chosen. Write yes in the column chosen where the note "
+            "answers the message."
+        )
+    pairs = [pair for pair in candidates if pair in chosen]
+    return [
+        OwnCase(
+            id=str(number),
+            post_id=pair[0],
+            document_id=candidates[pair]["document_id"],
+            narrative=chosen[pair],
+            sentences=split_note(_note_text(folder, pair[1])),
+        )
+        for number, pair in enumerate(pairs, start=1)
+    ]
+
+
+def _problems(
+    row: TableRow,
+    pair: tuple[str, str],
+    candidates: Mapping[tuple[str, str], Any],
+    seen: Mapping[tuple[str, str], TableRow],
+) -> Iterator[str]:
+    if pair not in candidates:
+        yield f"{row.place('note_id')}: message and note are no pair of the candidates; leave the first columns as they were"
+    elif pair in seen:
+        before = seen[pair]
+        yield f"{row.place('note_id')}: the pair stands in {before.path}, row {before.number}, already"
+    mark = row.cells["chosen"].strip().lower()
+    if mark not in YES_NO:
+        yield f"{row.place('chosen')}: must be yes, no or empty, got a text of {len(mark)} characters"
+
+
+def _note_text(folder: Path, name: str) -> str:
+    place = folder / files.NOTES / file_name(name)
+    again = "Align again, in another --folder: construct archehr align."
+    with readable(place, missing=again, again=again), open_text(place, newline="") as stream:
+        text = stream.read()
+    if not text.strip():
+        raise UsageError(f"{place}: the note is empty, so it cannot be chosen.")
+    return text
+
+
+_RELEASE: Final = "file of discharge notes"
+_COLUMNS: Final = {"note_id": ("note_id", "row_id"), "hadm_id": ("hadm_id",), "text": ("text",)}
+_OPTIONAL: Final = {"category": ("category",), "error": ("iserror",), "row_id": ("row_id",)}
+_CATEGORY: Final = "Discharge summary"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """A discharge note."""
+
+    id: str
+    hadm_id: str  # the admission's; "" where it is not known
+    # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the
+    # note
+    document_id: str
+    text: str
+
+
+def read_notes(
+    path: Path,
+    *,
+    only: Collection[str] | None = None,
+    on_read: Callable[[int], None] = lambda _: None,
+) -> Iterator[Note]:
+    """Yields discharge notes in constant memory.
+
+    `on_read` is called with the number of bytes read so far.
+    """
+    wanted: dict[str, Collection[str]] = {"category": (_CATEGORY,)}
+    if only is not None:
+        wanted["note_id"] = only
+    found = False
+    for row in read_table(
+        path, _COLUMNS, optional=_OPTIONAL, wanted=wanted, release=_RELEASE, on_read=on_read
+    ):
+        if row.cells.get("error", "").strip() != "1":
+            found = True
+            yield _checked_note(path, row)
+    if not found:
+        ids = " with the ids looked for" if only is not None else ""
+        raise UsageError(
+            f"{path}: has no note{ids}, of the category {_CATEGORY!r} where it has categories."
+        )
+
+
+def _checked_note(path: Path, row: StreamedRow) -> Note:
+    cells = row.cells
+    name, hadm_id = cells["note_id"].strip(), cells["hadm_id"].strip().removesuffix(".0")
+    for use, value in (("note_id", name), ("hadm_id", hadm_id)):
+        if not is_id(value) and not (use == "hadm_id" and not value):
+            raise UsageError(
+                f"{path}: row {row.number:,}: {use} must be an id, got a text of {len(value)} characters."
+            )
+    document = f"{hadm_id}_{name}" if "row_id" in cells and hadm_id else hadm_id or name
+    return Note(id=name, hadm_id=hadm_id, document_id=document, text=cells["text"])
+
+
+K1: Final = 1.5
+B: Final = 0.75
+
+
+Bag = tuple[npt.NDArray[np.intp], npt.NDArray[np.float64], int]
+"""The words of a note that any query has, by number, ascending; their counts; and how many words it
+has in all."""
+
+
+def bag_of(counts: Mapping[int, int], length: int) -> Bag:
+    """Makes a bag of the counts of numbered words."""
+    words = sorted(counts)
+    return (
+        np.array(words, dtype=np.intp),
+        np.array([counts[word] for word in words], dtype=np.float64),
+        length,
+    )
+
+
+class Hit(NamedTuple):
+    """A note that was found; ordered by rank.
+
+    By falling score (`negative`), of equally good notes by ascending id (`key`).
+    """
+
+    negative: float
+    key: str
+    document_id: str
+
+    @property
+    def score(self) -> float:
+        """The score, more than 0."""
+        return -self.negative
+
+
+class Ranking:
+    """The best notes for each query, at most `top`.
+
+    Every note is shown twice: to `count`, all of them, and then to `rank`.
+    """
+
+    def __init__(self, queries: Sequence[Iterable[str]], *, top: int) -> None:
+        bags = [Counter(query) for query in queries]
+        self.numbers = {word: number for number, word in enumerate(sorted(set().union(*bags)))}
+        rows = sorted(
+            (self.numbers[word], query, count)
+            for query, bag in enumerate(bags)
+            for word, count in bag.items()
+        )
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        self._starts = np.searchsorted(table[:, 0], np.arange(len(self.numbers) + 1))
+        self._query, self._count = table[:, 1], table[:, 2].astype(np.float64)
+        self._top = top
+        self._with_word = np.zeros(len(self.numbers), dtype=np.int64)
+        self._notes = self._length = 0
+        self._idf: npt.NDArray[np.float64] | None = None
+        self._floor = np.zeros(len(bags))
+        self._hits: list[list[Hit]] = [[] for _ in bags]
+
+    def count(self, bag: Bag) -> None:
+        """Takes a note in, the first time."""
+        words, _, length = bag
+        self._notes += 1
+        self._length += length
+        self._with_word[words] += 1
+
+    def rank(self, bag: Bag, key: str, document_id: str) -> None:
+        """Takes a note in, the second time."""
+        words, counts, length = bag
+        if not len(words):
+            return
+        if self._idf is None:
+            self._idf = np.log1p((self._notes - self._with_word + 0.5) / (self._with_word + 0.5))
+        norm = K1 * (1.0 - B + B * length * self._notes / self._length)
+        scores = self._scores(words, self._idf[words] * counts / (counts + norm))
+        for query in np.flatnonzero((scores > 0.0) & (scores >= self._floor)).tolist():
+            hits = self._hits[query]
+            hits.append(Hit(-float(scores[query]), key, document_id))
+            if len(hits) >= 4 * self._top:
+                self._cut(query)
+
+    def _scores(
+        self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        starts = self._starts[words]
+        lengths = self._starts[words + 1] - starts
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+        each = np.repeat(weights, lengths) * self._count[places]
+        return np.bincount(self._query[places], weights=each, minlength=len(self._hits)).astype(
+            np.float64, copy=False
+        )
+
+    def best(self) -> list[list[Hit]]:
+        """The best notes of each query, the best first; fewer where fewer share a word with it."""
+        for query in range(len(self._hits)):
+            self._cut(query)
+        return self._hits
+
+    def _cut(self, query: int) -> None:
+        hits = self._hits[query]
+        hits.sort()
+        del hits[self._top :]
+        if len(hits) == self._top:
+            self._floor[query] = hits[-1].score

@@ -1,0 +1,332 @@
+"""Descriptions of diagnosis codes for messages and notes.
+
+Patients and clinicians use other words (section Alignment).
+
+The paper asks Llama 3.3 70B (supplement, table S3); the request here is ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.construct.archehr import files
+from medical_tasks.construct.archehr.files import is_id, one_line, read_table
+from medical_tasks.construct.archehr.posts import Post, load_posts
+from medical_tasks.construct.options import ArchehrExpand
+from medical_tasks.data import construction
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import open_text, packaged
+from medical_tasks.io.json_records import Field, is_list_of, is_text
+from medical_tasks.judges.base import Question, Unreadable
+from medical_tasks.judges.reading import quoted, read_object
+from medical_tasks.runs.asking import asked
+from medical_tasks.spec import Message
+
+MAX_NEW_TOKENS: Final = 1_000
+_TEXTS: Final[Mapping[str, str]] = packaged(__file__, "codes_prompt.json")
+_TEMPLATE: Final = hashlib.sha256("\0".join(_TEXTS.values()).encode()).hexdigest()
+
+_COLUMNS: Final = {
+    "id": ("id", "post_id", "message_id"),
+    "code": ("icd_code", "icd9_code", "code"),
+    "description": ("long_title", "description"),
+}
+_POST_FIELDS: Final = {
+    "id": files.ID,
+    "descriptions": construction.private_field(is_list_of(is_text())),
+    "codes": construction.private_field(is_list_of(is_text())),
+}
+
+
+def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
+    """Takes the codes of messages from a table of `id`, `code` and `description`.
+
+    Messages that were not kept are passed over.
+    """
+    posts = load_posts(folder)
+    _check_unused(folder)
+    found: dict[str, dict[str, str]] = {post.id: {} for post in posts}
+    others = 0
+    for row in read_table(source, _COLUMNS, release="table of messages' codes"):
+        cells = row.cells
+        code, description = one_line(cells["code"]), one_line(cells["description"])
+        if not code or not description:
+            raise UsageError(
+                f"{source}: row {row.number:,}: code and description must not be empty."
+            )
+        if cells["id"].strip() not in found:
+            others += 1
+            continue
+        found[cells["id"].strip()].setdefault(code, description)
+    if not any(found.values()):
+        raise UsageError(f"{source}: names none of the {len(posts):,} messages that were kept.")
+    recipe = {"source_sha256": construction.text_sha256(source), "rows_of_others": others}
+    return _noted(folder, "posts", {**recipe, **_written(folder, posts, found)})
+
+
+def codes_from_model(arguments: ArchehrExpand, name: str) -> dict[str, Any]:
+    """Asks a model for the codes of each message, as parsed options say."""
+    folder = arguments.folder
+    posts = load_posts(folder)
+    _check_unused(folder)
+    settings = {"prompts": _TEMPLATE, "posts": construction.text_sha256(folder / files.POSTS)}
+    how: Any = {
+        "template": _TEMPLATE,
+        "read": read_codes,
+        "again": _TEXTS["again"],
+        "max_tokens": MAX_NEW_TOKENS,
+    }
+    with asked(
+        name,
+        arguments,
+        settings,
+        step=f"{arguments.benchmark} {arguments.step}",
+        into=arguments.folder,
+        what="descriptions",
+        finished=files.POST_CODES,
+    ) as model:
+        found = model.ask(
+            [Question(id=post.id, messages=codes_messages(post.text), **how) for post in posts]
+        )
+    made = {
+        "recipe": model.recipe,
+        "asked_again": sum(model.tries[name] - 1 for name in found),
+        "failed": dict(Counter(model.failed.values())),
+        "failed_posts": model.failed,
+    }
+    return _noted(folder, "posts", {**made, **_written(folder, posts, found)})
+
+
+def _written(
+    folder: Path, posts: Sequence[Post], found: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    lines = [
+        {
+            "id": post.id,
+            "codes": list(found.get(post.id, ())),
+            "descriptions": list(found.get(post.id, {}).values()),
+        }
+        for post in posts
+    ]
+    return {
+        "posts": len(posts),
+        "with_codes": sum(bool(found.get(post.id)) for post in posts),
+        "codes": sum(len(each) for each in found.values()),
+        "sha256": construction.write_lines(folder / files.POST_CODES, lines),
+    }
+
+
+def _expansion(folder: Path) -> dict[str, Any]:
+    place = folder / files.EXPANSION
+    nothing = {"schema_version": 1, "notes": None, "posts": None}
+    return construction.read_json(place, step="archehr expand") if place.exists() else nothing
+
+
+def _noted(folder: Path, side: str, made: Mapping[str, Any]) -> dict[str, Any]:
+    construction.write_json(folder / files.EXPANSION, {**_expansion(folder), side: made})
+    return dict(made)
+
+
+def _check_unused(folder: Path) -> None:
+    """Somebody may be choosing among notes that were found with what is there."""
+    if (folder / files.ALIGNMENT).exists():
+        raise UsageError(
+            f"{folder}: notes were aligned already, and somebody may be choosing among them. Work in another --folder, or move "
+            f"{files.ALIGNMENT}, {files.CANDIDATES} and {files.CANDIDATES_SHEET} away."
+        )
+
+
+def load_post_codes(folder: Path) -> dict[str, list[str]]:
+    """Reads the descriptions of each message; none where messages are not expanded."""
+    place = folder / files.POST_CODES
+    if not place.exists():
+        return {}
+    made = (_expansion(folder).get("posts") or {}).get("sha256")
+    if made != construction.text_sha256(place):
+        raise UsageError(
+            f"{place}: was changed since it was written. Do this step again: construct archehr expand."
+        )
+    return {
+        record.values["id"]: record.values["descriptions"]
+        for record in construction.read_lines(place, _POST_FIELDS, step="archehr expand")
+    }
+
+
+_CODES: Final = {"hadm_id": ("hadm_id", "admission_id"), "code": ("icd_code", "icd9_code", "code")}
+_DESCRIPTIONS: Final = {
+    "code": ("icd_code", "icd9_code", "code"),
+    "description": ("long_title", "description"),
+}
+_VERSION: Final = {"version": ("icd_version", "version")}
+_FIELDS: Final = {
+    "hadm_id": files.ID,
+    "descriptions": construction.private_field(
+        is_list_of(Field(holds=lambda value: type(value) is int, rule="a whole number"))
+    ),
+}
+_HEAD: Final = {"titles": construction.private_field(is_list_of(is_text()))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdmissionCodes:
+    """Which descriptions belong to which admission, in little memory.
+
+    MIMIC-IV has 6.4 million rows of codes.
+    """
+
+    titles: Sequence[str] = ()
+    numbers: dict[str, array[int]] = field(default_factory=dict)
+
+    def of(self, hadm_id: str) -> Sequence[int]:
+        """Numbers of an admission's descriptions; none where nothing is known of it."""
+        return self.numbers.get(hadm_id, ())
+
+
+def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
+    """Writes what the codes of each admission mean; returns recipe and counts, no text."""
+    load_posts(folder)
+    _check_unused(folder)
+    titles, numbers, versioned = _titles(dictionary)
+    admissions: dict[str, array[int]] = {}
+    rows = unknown = 0
+    for numbered in read_table(codes, _CODES, optional=_VERSION, release="table of codes"):
+        rows, row = rows + 1, numbered.cells
+        name = row["hadm_id"].strip()
+        if not name or not row["code"].strip():
+            continue  # MIMIC-III has rows of admissions without a code
+        if not is_id(name):
+            raise UsageError(
+                f"{codes}: row {numbered.number:,}: hadm_id must be an id, got a text of {len(name)} characters."
+            )
+        key = (row["code"].strip().upper(), row.get("version", "").strip() if versioned else "")
+        if versioned and "version" not in row:
+            raise UsageError(
+                f"{codes}: has no column icd_version, and the dictionary {dictionary} says what codes mean by version. Give tables "
+                "of the same release."
+            )
+        number = numbers.get(key)
+        if number is None:
+            unknown += 1
+            continue
+        of_admission = admissions.setdefault(name, array("i"))
+        if number not in of_admission:
+            of_admission.append(number)
+    if not admissions:
+        raise UsageError(
+            f"{codes}: none of its {rows:,} codes has a description in {dictionary}. Give tables of the same release."
+        )
+
+    def lines() -> Iterator[Mapping[str, Any]]:
+        yield {"titles": titles}
+        for name, each in admissions.items():
+            yield {"hadm_id": name, "descriptions": each.tolist()}
+
+    digest = construction.write_lines(folder / files.NOTE_CODES, lines())
+    made = {
+        "codes_sha256": construction.text_sha256(codes),
+        "dictionary_sha256": construction.text_sha256(dictionary),
+        "admissions": len(admissions),
+        "codes": rows,
+        "without_description": unknown,
+        "sha256": digest,
+    }
+    return _noted(folder, "notes", made)
+
+
+def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bool]:
+    titles: dict[str, int] = {}
+    numbers: dict[tuple[str, str], int] = {}
+    versioned = False
+    for row in (
+        each.cells
+        for each in read_table(
+            dictionary, _DESCRIPTIONS, optional=_VERSION, release="dictionary of codes"
+        )
+    ):
+        versioned = "version" in row
+        title = one_line(row["description"])
+        if title:
+            key = (row["code"].strip().upper(), row.get("version", "").strip())
+            numbers.setdefault(key, titles.setdefault(title, len(titles)))
+    return list(titles), numbers, versioned
+
+
+def load_admission_codes(folder: Path) -> AdmissionCodes:
+    """Reads what `expand_notes` wrote; none where notes are not expanded."""
+    place = folder / files.NOTE_CODES
+    if not place.exists():
+        return AdmissionCodes()
+    with open_text(place) as stream:
+        made = AdmissionCodes(titles=_read(place, next(stream, ""), _HEAD)["titles"])
+        for line in stream:
+            record = _read(place, line, _FIELDS)
+            made.numbers[record["hadm_id"]] = array("i", record["descriptions"])
+    return made
+
+
+def _read(place: Path, line: str, fields: Mapping[str, Field]) -> dict[str, Any]:
+    # Not read_records: the file may have half a million lines, which need not lie in memory
+    # together.
+    try:
+        values = json.loads(line)
+    except ValueError:
+        values = None
+    known = isinstance(values, dict) and values.keys() == fields.keys()
+    if not known or not all(field.holds(values[name]) for name, field in fields.items()):
+        raise UsageError(
+            f"{place}: not as medical-tasks wrote it. Do this step again: construct archehr expand."
+        )
+    return dict(values)
+
+
+_CODE: Final = re.compile(r"[A-Z0-9][A-Z0-9.]{1,8}")
+_LONGEST_DESCRIPTION: Final = 300  # in characters; the longest official one has fewer
+
+
+def read_codes(reply: str) -> dict[str, str] | Unreadable:
+    """Reads a reply: code in capitals to what it means.
+
+    One that is named twice has its first description.
+    """
+    found = read_object(reply, {"codes": _codes})
+    if isinstance(found, Unreadable):
+        return found
+    codes: dict[str, str] = {}
+    for each in found["codes"]:
+        codes.setdefault(each["code"].strip().upper(), one_line(each["description"]))
+    return codes
+
+
+def _codes(value: Any) -> str | None:
+    if not isinstance(value, list):
+        return "must be a list of objects"
+    return next((problem for each in value if (problem := _code(each)) is not None), None)
+
+
+def _code(value: Any) -> str | None:
+    if not isinstance(value, Mapping) or set(value) != {"code", "description"}:
+        return "must hold objects with the keys code, description and no others"
+    if not isinstance(value["code"], str) or not _CODE.fullmatch(value["code"].strip().upper()):
+        return "must hold codes of 2 to 9 letters, digits and dots"
+    description = value["description"]
+    if (
+        not is_text().holds(description)
+        or not one_line(description)
+        or len(description) > _LONGEST_DESCRIPTION
+    ):
+        return f"must hold descriptions of 1 to {_LONGEST_DESCRIPTION} characters"
+    return None
+
+
+def codes_messages(text: str) -> tuple[Message, ...]:
+    """Asks for the codes of a message."""
+    case = _TEXTS["case"].format(text=quoted(text))
+    return ({"role": "user", "content": "\n\n".join((_TEXTS["task"], _TEXTS["form"], case))},)

@@ -1,0 +1,500 @@
+"""A round's sheets read back.
+
+The cases after it, the edits, the official files, and agreement (sections Creation and Validation).
+
+Everything that is wrong is listed at once, and nothing is written then. The paper's first review
+agreed on 77.1 % (2653/3450).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
+from medical_tasks.benchmarks.archehr_qa.release import (
+    CASES_FILE,
+    KEY_FILE,
+    LABELS,
+    MAPPING_FILE,
+    NOTE_SOURCES,
+    Case,
+    CaseKey,
+    Document,
+    FullCase,
+)
+from medical_tasks.construct.archehr import files, rounds
+from medical_tasks.construct.archehr.files import WORDS, content_words, one_line
+from medical_tasks.construct.archehr.release_files import answer_text, release_texts
+from medical_tasks.construct.archehr.rounds import (
+    ESSENTIAL,
+    NOT_RELEVANT,
+    Annotation,
+    OwnCase,
+    kept_paragraphs,
+    write_cases,
+)
+from medical_tasks.construct.archehr.sheets import COLUMNS, Reading, SheetCheck
+from medical_tasks.data import construction
+from medical_tasks.data.construction import checked_seed, make_folder, read_sheet, refuse
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.files import WholeFile
+from medical_tasks.io.json_records import is_list_of, is_text, one_of
+from medical_tasks.io.tables import TableRow
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions:
+    """How sheets are read, and what is made of them.
+
+    The last three are as in the round before where None.
+    """
+
+    blank_not_relevant: bool = (
+        False  # a sentence without a mark is not relevant; else it is not annotated yet
+    )
+    # sheets of some annotators may be missing; the cases on which they decide are then left out
+    partial: bool = False
+    note_source: str | None = None  # `mimic-iii` or `mimic-iv` where the notes are of these
+    dev: int | None = (
+        None  # how many cases at most are for the development of prompts; `seed` decides which
+    )
+    seed: int | None = None
+
+
+def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
+    """Reads the edited sheets of the last exported round.
+
+    Returns the content of `review.json`: counts, no text.
+    """
+    number = rounds.latest(folder, rounds.SHARES)
+    shares = rounds.load_shares(folder, number)
+    form = _release_form(folder, number, options)
+    before = rounds.cases_of(folder, number - 1)
+    blank = NOT_RELEVANT if options.blank_not_relevant else ""
+    check = SheetCheck(number=number, cases=before, sheets=shares["sheets"], blank=blank)
+    for path in sheets:
+        for row in read_sheet(path, COLUMNS):
+            check.read(row)
+    given = check.given()
+    readings = check.readings()
+    absent, problems = construction.missing_sheets(check.sheets, given, partial=options.partial)
+    refuse([*check.problems, *problems])
+    after, problems = _merged(number, before, readings, shares["first"])
+    refuse(problems)
+    if not after:
+        raise UsageError(
+            "no case is annotated by the one who decides about it, so there is nothing to write."
+        )
+    splits = split_cases(after, dev=form["dev"], seed=form["seed"])
+    if not splits["test"]:
+        raise UsageError(
+            f"--dev {form['dev']}: leaves no case for the split test, of {len(after)} cases. Give a smaller number."
+        )
+    place = rounds.round_folder(folder, number)
+    history = [
+        change
+        for name, each in readings.items()
+        for reading in each
+        for change in _changes(before[name], reading)
+    ]
+    construction.write_lines(place / rounds.HISTORY, history)
+    digests = {
+        rounds.MARKS: construction.write_lines(place / rounds.MARKS, _marks(before, readings)),
+        rounds.CASES: write_cases(place / rounds.CASES, after),
+    }
+    write_release(folder / files.RELEASE, splits, note_source=form["note_source"])
+    made = {
+        "schema_version": 1,
+        "round": number,
+        "without_sheets_of": absent,
+        "blank_not_relevant": options.blank_not_relevant,
+        **_counts(after),
+        "edits": dict(Counter(f"{each['kind']}: {each['field']}" for each in history)),
+        "edits_by_reviewer": dict(Counter(each["reviewer"] for each in history)),
+        "release": form,
+        "splits": {split: len(each) for split, each in splits.items()},
+        "sha256": digests,
+    }
+    construction.write_json(place / rounds.REVIEW, made)
+    return made
+
+
+def _release_form(folder: Path, number: int, options: ReviewOptions) -> dict[str, Any]:
+    form: dict[str, Any] = {"note_source": "", "dev": 0, "seed": 0}
+    if number > 1:
+        form |= construction.read_json(
+            rounds.round_folder(folder, number - 1) / rounds.REVIEW, step="archehr import"
+        ).get("release", {})
+    said = {"note_source": options.note_source, "dev": options.dev, "seed": options.seed}
+    form |= {name: value for name, value in said.items() if value is not None}
+    if form["note_source"] not in ("", *NOTE_SOURCES):
+        raise UsageError(
+            f"--note-source must be one of {', '.join(NOTE_SOURCES)}, got {form['note_source']!r}."
+        )
+    if form["dev"] < 0:
+        raise UsageError(f"--dev must be 0 or more, got {form['dev']}.")
+    checked_seed(form["seed"])
+    return form
+
+
+def _merged(
+    number: int,
+    before: Mapping[str, OwnCase],
+    readings: Mapping[str, Sequence[Reading]],
+    first: Mapping[str, str],
+) -> tuple[list[OwnCase], list[str]]:
+    after: list[OwnCase] = []
+    problems: list[str] = []
+    for name, case in before.items():
+        own = next((each for each in readings.get(name, ()) if each.reviewer == first[name]), None)
+        if own is None:
+            continue
+        # The excerpt is fixed by the first round: figures of later ones are over the same
+        # sentences.
+        made = _excerpted(case, own) if number == 1 else replace(case, annotation=own.annotation)
+        if isinstance(made, str):
+            problems.append(made)
+        else:
+            after.append(made)
+    return after, problems
+
+
+def _marks(
+    before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]]
+) -> list[dict[str, Any]]:
+    told = ((before[name], each) for name in readings for each in readings[name])
+    return [
+        {
+            "case_id": case.id,
+            "reviewer": each.reviewer,
+            "labels": [each.annotation.labels[it.id] for it in case.sentences],
+        }
+        for case, each in told
+    ]
+
+
+def _counts(cases: Sequence[OwnCase]) -> dict[str, Any]:
+    labels = Counter(label for case in cases for label in case.annotation.labels.values())
+    words = [len(answer_text(case.annotation.answer).split()) for case in cases]
+    return {
+        "cases": len(cases),
+        "sentences": labels.total(),
+        "labels": {name: labels[name] for name in LABELS},
+        "without_essential": sum(
+            ESSENTIAL not in case.annotation.labels.values() for case in cases
+        ),
+        "without_answer": sum(count == 0 for count in words),
+        "answers_missing_essential": sum(map(_misses_essential, cases)),
+        "answers_over_word_limit": sum(count > WORD_LIMIT for count in words),
+    }
+
+
+def _misses_essential(case: OwnCase) -> bool:
+    """Whether an answer leaves an essential sentence uncited, which the guidelines do not allow."""
+    said = case.annotation
+    cited = {number for sentence in said.answer for number in sentence.citations}
+    return bool(said.answer) and any(
+        label == ESSENTIAL and each not in cited for each, label in said.labels.items()
+    )
+
+
+def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
+    """Leaves out the paragraphs in which nothing is relevant and numbers the rest anew.
+
+    Or says what is wrong, without any text.
+    """
+    said = reading.annotation
+    wanted = {
+        number for number, label in said.labels.items() if label != NOT_RELEVANT
+    } | reading.context
+    kept = kept_paragraphs(case.sentences, wanted)
+    if not kept:
+        return f"case {case.id}: every sentence is not-relevant in the sheet of {reading.reviewer}, so nothing is left of the note"
+    ids = {sentence.id: str(number) for number, sentence in enumerate(kept, start=1)}
+    lost = sorted(
+        {cited for sentence in said.answer for cited in sentence.citations if cited not in ids},
+        key=int,
+    )
+    if lost:
+        return (
+            f"case {case.id}: the answer in the sheet of {reading.reviewer} cites sentences {', '.join(lost)}, of whose paragraphs "
+            "everything is not-relevant; mark what the answer needs, or context"
+        )
+    paragraphs = {
+        name: str(number)
+        for number, name in enumerate(dict.fromkeys(each.paragraph_id for each in kept))
+    }
+    return replace(
+        case,
+        sentences=tuple(
+            replace(each, id=ids[each.id], paragraph_id=paragraphs[each.paragraph_id])
+            for each in kept
+        ),
+        annotation=replace(
+            said,
+            labels={ids[each.id]: said.labels[each.id] for each in kept},
+            answer=tuple(
+                replace(each, citations=tuple(ids[cited] for cited in each.citations))
+                for each in said.answer
+            ),
+        ),
+    )
+
+
+def _changes(case: OwnCase, reading: Reading) -> Iterator[dict[str, Any]]:
+    found = [(_row(reading, *each), each) for each in _differences(case.annotation, reading)]
+    for (kind, number), row in reading.rows.items():
+        if said := row.cells["comment"].strip():
+            found.append((row, (kind, number, "comment", "", said)))
+    for place, (kind, number, column, before, after) in found:
+        yield {
+            "case_id": case.id,
+            "reviewer": reading.reviewer,
+            "sheet": "" if place is None else place.path.name,
+            "row": 0 if place is None else place.number,
+            "kind": kind,
+            "number": number,
+            "field": column,
+            "before": before,
+            "after": after,
+        }
+
+
+def _row(
+    reading: Reading, kind: str, number: str, column: str, before: str, after: str
+) -> TableRow | None:
+    """The row of a change; where rows before it were left empty, that of its text."""
+    if column == "text" and after:
+        same = (
+            row
+            for key, row in reading.rows.items()
+            if key[0] == kind and one_line(row.cells["text"]) == after
+        )
+        return next(same, None)
+    return reading.rows.get((kind, number))
+
+
+def _differences(before: Annotation, reading: Reading) -> Iterator[tuple[str, str, str, str, str]]:
+    after = reading.annotation
+    texts, others = ([each.text for each in said.answer] for said in (before, after))
+    cited, now = ([",".join(each.citations) for each in said.answer] for said in (before, after))
+    for kind, column, old, new in (
+        ("focus", "text", _counted(before.phrases), _counted(after.phrases)),
+        ("question", "text", {"1": before.question}, {"1": after.question}),
+        ("sentence", "relevance", before.labels, after.labels),
+        ("answer", "text", _counted(texts), _counted(others)),
+        ("answer", "citations", _counted(cited), _counted(now)),
+    ):
+        for number in sorted({*old, *new}, key=int):
+            if old.get(number, "") != new.get(number, ""):
+                yield kind, number, column, old.get(number, ""), new.get(number, "")
+
+
+def _counted(texts: Sequence[str]) -> Mapping[str, str]:
+    return {str(number): text for number, text in enumerate(texts, start=1)}
+
+
+_SPLITS: Final = ("dev", "test")
+
+
+def split_cases(cases: Sequence[OwnCase], *, dev: int, seed: int) -> dict[str, list[OwnCase]]:
+    """Draws at most `dev` cases for the development of prompts.
+
+    All cases of a message are in the same split.
+    """
+    by_post: dict[str, list[OwnCase]] = {}
+    for case in cases:
+        by_post.setdefault(case.post_id, []).append(case)
+    drawn: set[str] = set()
+    for post in construction.ranked(list(by_post), seed, str):
+        if len(drawn) + len(by_post[post]) <= dev:
+            drawn |= {case.id for case in by_post[post]}
+    return {
+        split: [case for case in cases if (case.id in drawn) == (split == "dev")]
+        for split in _SPLITS
+    }
+
+
+def write_release(
+    folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note_source: str = ""
+) -> None:
+    """Writes cases, key and mapping (of MIMIC's notes alone) of each split, for their owner.
+
+    An empty split's are removed.
+    """
+    make_folder(folder)
+    for split in _SPLITS:
+        cases = [_released(case, note_source) for case in splits.get(split, ())]
+        texts = release_texts(cases, indents=(2, 4, 4), glue="\n") if cases else {}
+        if cases:
+            make_folder(folder / split)
+        for name in (KEY_FILE, MAPPING_FILE, CASES_FILE):
+            place = folder / split / name
+            if name not in texts or (name == MAPPING_FILE and not note_source):
+                place.unlink(missing_ok=True)
+            else:
+                with WholeFile(place, private=True) as part:
+                    part.write(texts[name])
+
+
+def _released(case: OwnCase, note_source: str) -> FullCase:
+    said = case.annotation
+    return FullCase(
+        case=Case(
+            id=case.id,
+            narrative=case.narrative,
+            phrases=said.phrases,
+            clinician_question=said.question,
+            sentences=case.sentences,
+        ),
+        key=CaseKey(relevance=said.labels, answer_sentences=said.answer),
+        document=Document(id=case.document_id, source=note_source),
+    )
+
+
+_MARK_FIELDS: Final = {
+    "case_id": is_text(),
+    "reviewer": is_text(),
+    "labels": is_list_of(one_of(LABELS)),
+}
+
+
+def label_agreement(
+    before: Sequence[str], after: Sequence[str], clusters: Sequence[str]
+) -> dict[str, Any]:
+    """Compares two labels of each sentence.
+
+    Clusters are the sentences' cases, which the bootstrap for kappa draws whole.
+    """
+    from medical_tasks.scoring.agreement import agreement_of
+    from medical_tasks.scoring.estimates import as_json
+    from medical_tasks.scoring.means import proportion_interval
+
+    found = agreement_of(before, after, classes=LABELS, clusters=clusters)
+    edits = [
+        (one, other, case)
+        for one, other, case in zip(before, after, clusters, strict=True)
+        if one != other
+    ]
+    kinds = Counter((one, other) for one, other, _ in edits)
+    shares = {
+        kind: proportion_interval(
+            [(one, other) == kind for one, other, _ in edits], clusters=[case for *_, case in edits]
+        )
+        for kind in kinds
+    }
+    return {
+        "sentences": len(before),
+        "agreed": len(before) - len(edits),
+        "agreement": as_json(found.agreement),
+        "kappa": as_json(found.kappa),
+        "edits": [
+            {"before": kind[0], "after": kind[1], "count": count, "of_edits": as_json(shares[kind])}
+            for kind, count in sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
+        ],
+    }
+
+
+def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> dict[str, Any]:
+    """Compares labels, questions, focus areas and answers' words after a round with those before, over the cases that both have."""
+    from medical_tasks.scoring.estimates import as_json
+    from medical_tasks.scoring.means import ratio_interval
+
+    pairs = [(case, after[name]) for name, case in before.items() if name in after]
+    if not pairs:
+        raise UsageError("two rounds have no case in common, so nothing can be compared.")
+    one = [label for case, _ in pairs for label in _labels(case)]
+    other = [label for _, case in pairs for label in _labels(case)]
+    answers = [
+        retained_words(*(answer_text(each.annotation.answer) for each in pair))
+        for pair in pairs
+        if pair[0].annotation.answer
+    ]
+    kept, words = [each for each, _ in answers], [each for _, each in answers]
+    return {
+        "cases": len(pairs),
+        "labels": label_agreement(
+            one, other, [case.id for case, _ in pairs for _ in case.sentences]
+        ),
+        "questions_changed": sum(a.annotation.question != b.annotation.question for a, b in pairs),
+        "focus_changed": sum(a.annotation.phrases != b.annotation.phrases for a, b in pairs),
+        "answers": {
+            "answers": len(answers),
+            "changed": sum(
+                a.annotation.answer != b.annotation.answer for a, b in pairs if a.annotation.answer
+            ),
+            "words": sum(words),
+            "words_retained": sum(kept),
+            "retained": as_json(ratio_interval(kept, words)) if answers else None,
+        },
+    }
+
+
+def retained_words(before: str, after: str) -> tuple[int, int]:
+    """Counts the words of an answer that are still there, and all it had, by stem.
+
+    The paper compares lemmas.
+    """
+    written, left = Counter(content_words(before)), Counter(content_words(after))
+    return (written & left).total(), written.total()
+
+
+def _labels(case: OwnCase) -> list[str]:
+    return [case.annotation.labels[sentence.id] for sentence in case.sentences]
+
+
+def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
+    place = rounds.round_folder(folder, number)
+    files.checked_step(
+        place / rounds.MARKS,
+        construction.read_json(place / rounds.REVIEW, step="archehr import"),
+        step="import",
+    )
+    marks: dict[str, dict[str, list[str]]] = {}
+    for record in construction.read_lines(
+        place / rounds.MARKS, _MARK_FIELDS, step="archehr import"
+    ):
+        marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values[
+            "labels"
+        ]
+    found = []
+    for names, both, first, second in construction.each_two(marks):
+        clusters = [name for name, labels in zip(both, first, strict=True) for _ in labels]
+        labels = label_agreement([*chain(*first)], [*chain(*second)], clusters)
+        found.append({"annotators": names, "cases": len(both), **labels})
+    return found
+
+
+def measure_agreement(folder: Path) -> dict[str, Any]:
+    """Measures every round that was imported, and writes `agreement.json`.
+
+    Names, counts and figures, no text.
+    """
+    last = rounds.latest(folder, rounds.REVIEW)
+    if not last:
+        raise MissingError(
+            f"{folder}: no sheets were imported yet. Do it first: medical-tasks construct archehr import."
+        )
+    cases = {number: rounds.cases_of(folder, number) for number in range(1, last + 1)}
+    made = {
+        "schema_version": 1,
+        "words": WORDS,
+        "rounds": [
+            {
+                "round": number,
+                # The first round annotates what has no labels yet.
+                "against_round_before": round_agreement(cases[number - 1], cases[number])
+                if number > 1
+                else None,
+                "among_annotators": _among_annotators(folder, number),
+            }
+            for number in cases
+        ],
+    }
+    construction.write_json(folder / files.AGREEMENT, made)
+    return made

@@ -1,0 +1,213 @@
+"""Cases under construction, and the rounds of their annotation, all of which are kept.
+
+Round 0 is what is chosen.
+
+A paragraph of a note ends at a blank line. A short line that ends with a colon is a heading, and a
+sentence of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count, groupby
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.archehr_qa.release import LABELS, AnswerSentence, Sentence
+from medical_tasks.construct.archehr import files
+from medical_tasks.construct.archehr.files import one_line, without_controls
+from medical_tasks.data import construction
+from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.io.json_records import Field, is_list_of, is_text, one_of
+from medical_tasks.scoring.sentences import split_sentences
+
+ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT = LABELS
+
+_BLANK: Final = re.compile(r"\n[^\S\n]*\n")
+_HEADING_WORDS: Final = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotation:
+    """What annotators say of a case; empty before anybody did."""
+
+    phrases: tuple[str, ...] = ()  # the parts of the message that ask
+    question: str = ""  # as a clinician would put it
+    labels: Mapping[str, str] = field(default_factory=dict)  # sentence id to label
+    answer: tuple[AnswerSentence, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCase:
+    """A case."""
+
+    id: str
+    post_id: str
+    document_id: str
+    narrative: str  # the message, adapted to the note, on one line
+    sentences: tuple[Sentence, ...]  # of the note, or of the excerpt; on one line each
+    annotation: Annotation = field(default_factory=Annotation)  # so far
+
+
+_TEXTS: Final = construction.private_field(is_list_of(is_text()))
+_FIELDS: Final = {
+    "id": files.ID,
+    "post_id": files.ID,
+    "document_id": files.ID,
+    "narrative": construction.private_field(is_text()),
+    "sentences": construction.private_field(
+        is_list_of(
+            Field(
+                holds=lambda value: (
+                    isinstance(value, list) and len(value) == 3 and all(map(is_text().holds, value))
+                ),
+                rule="a list of id, paragraph and text",
+            )
+        )
+    ),
+    "phrases": _TEXTS,
+    "question": construction.private_field(is_text(blank=True)),
+    "labels": construction.private_field(is_list_of(one_of(LABELS))),
+    "answer": _TEXTS,
+    "citations": construction.private_field(is_list_of(is_list_of(is_text()))),
+}
+
+
+def write_cases(path: Path, cases: Iterable[OwnCase]) -> str:
+    """Writes cases, for their owner alone; returns the file's SHA-256."""
+    return construction.write_lines(path, map(_record, cases))
+
+
+def _record(case: OwnCase) -> dict[str, Any]:
+    said = case.annotation
+    return {
+        "id": case.id,
+        "post_id": case.post_id,
+        "document_id": case.document_id,
+        "narrative": case.narrative,
+        "sentences": [[each.id, each.paragraph_id, each.text] for each in case.sentences],
+        "phrases": list(said.phrases),
+        "question": said.question,
+        "labels": [said.labels[sentence.id] for sentence in case.sentences] if said.labels else [],
+        "answer": [sentence.text for sentence in said.answer],
+        "citations": [list(sentence.citations) for sentence in said.answer],
+    }
+
+
+def load_cases(path: Path, *, step: str) -> dict[str, OwnCase]:
+    """Reads cases that a step wrote, by id; no message shows a text."""
+    return {
+        record.values["id"]: _case(record.values)
+        for record in construction.read_lines(path, _FIELDS, step=f"archehr {step}")
+    }
+
+
+def _case(values: Mapping[str, Any]) -> OwnCase:
+    ids = [name for name, *_ in values["sentences"]]
+    answer = zip(values["answer"], values["citations"], strict=True)
+    return OwnCase(
+        **{name: values[name] for name in ("id", "post_id", "document_id", "narrative")},
+        sentences=tuple(
+            Sentence(id=name, paragraph_id=part, text=text)
+            for name, part, text in values["sentences"]
+        ),
+        annotation=Annotation(
+            phrases=tuple(values["phrases"]),
+            question=values["question"],
+            labels=dict(zip(ids, values["labels"], strict=True)) if values["labels"] else {},
+            answer=tuple(
+                AnswerSentence(id=str(number), text=text, citations=tuple(cited))
+                for number, (text, cited) in enumerate(answer, start=1)
+            ),
+        ),
+    )
+
+
+def split_note(text: str) -> tuple[Sentence, ...]:
+    """Cuts a note into numbered sentences.
+
+    No word is lost, and paragraphs without any sentence are none.
+    """
+    paragraphs = [
+        part for each in _BLANK.split(without_controls(text)) if (part := tuple(_sentences(each)))
+    ]
+    found = [(str(place), sentence) for place, part in enumerate(paragraphs) for sentence in part]
+    return tuple(
+        Sentence(id=str(number), paragraph_id=place, text=sentence)
+        for number, (place, sentence) in enumerate(found, start=1)
+    )
+
+
+def _sentences(paragraph: str) -> Iterator[str]:
+    lines = paragraph.split("\n")
+    for heading, block in groupby(
+        enumerate(lines), key=lambda each: each[0] if _is_heading(each[1]) else -1
+    ):
+        text = "\n".join(line for _, line in block)
+        if heading >= 0:
+            yield one_line(text)
+        else:
+            yield from map(one_line, split_sentences(text))
+
+
+def _is_heading(line: str) -> bool:
+    words = line.split()
+    return 0 < len(words) <= _HEADING_WORDS and words[-1].endswith(":")
+
+
+def kept_paragraphs(
+    sentences: Collection[Sentence], wanted: Collection[str]
+) -> tuple[Sentence, ...]:
+    """Leaves out paragraphs none of whose sentences is wanted; ids stay those of the note."""
+    kept = {sentence.paragraph_id for sentence in sentences if sentence.id in wanted}
+    return tuple(sentence for sentence in sentences if sentence.paragraph_id in kept)
+
+
+CASES: Final = "cases.jsonl"
+SHARES: Final = "shares.json"
+SHEETS: Final = "sheets"
+MARKS: Final = "marks.jsonl"
+HISTORY: Final = "history.jsonl"
+REVIEW: Final = "review.json"
+
+
+def round_folder(folder: Path, number: int) -> Path:
+    """Where a round lies."""
+    return folder / f"round_{number}"
+
+
+def latest(folder: Path, name: str) -> int:
+    """Number of the last round that was exported (`SHARES`) or imported (`REVIEW`).
+
+    0 where there is none.
+    """
+    return next(
+        number for number in count() if not (round_folder(folder, number + 1) / name).exists()
+    )
+
+
+def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
+    """Reads the cases as a round left them."""
+    place = round_folder(folder, number)
+    if number:
+        made = construction.read_json(place / REVIEW, step="archehr import")
+        files.checked_step(place / CASES, made, step="import")
+    return load_cases(place / CASES, step="import" if number else "sheet")
+
+
+def load_shares(folder: Path, number: int) -> dict[str, Any]:
+    """Reads who has which cases of a round."""
+    if number < 1:
+        raise MissingError(
+            f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr sheet."
+        )
+    shares = construction.read_json(round_folder(folder, number) / SHARES, step="archehr sheet")
+    before = round_folder(folder, number - 1) / CASES
+    if not before.exists() or shares.get("cases_sha256") != construction.text_sha256(before):
+        raise UsageError(
+            f"{before}: was changed since the sheets of round {number} were written of it. Import the round before again as it "
+            "was, or begin the rounds anew in another --folder."
+        )
+    return shares

@@ -1,0 +1,209 @@
+"""The steps on the command line: `medical-tasks construct archehr STEP`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
+from medical_tasks.construct.archehr import codes, files, rounds
+from medical_tasks.construct.archehr.align import TOP, align_posts
+from medical_tasks.construct.archehr.posts import filter_posts
+from medical_tasks.construct.archehr.review import (
+    ReviewOptions,
+    import_sheets,
+    measure_agreement,
+)
+from medical_tasks.construct.archehr.sheets import export_sheets
+from medical_tasks.construct.contract import Construction
+from medical_tasks.construct.options import (
+    ArchehrAgreement,
+    ArchehrAlign,
+    ArchehrExpand,
+    ArchehrFilter,
+    ArchehrImport,
+    ArchehrSheet,
+)
+from medical_tasks.data.construction import (
+    check_answered,
+    checked_seed,
+    numbers,
+    parse_names,
+    tell_private,
+)
+from medical_tasks.errors import UsageError
+from medical_tasks.io.output import tell
+from medical_tasks.io.table import align
+
+
+def _filter(arguments: ArchehrFilter) -> int:
+    made = filter_posts(arguments.source, arguments.folder, keywords=arguments.keywords or "paper")
+    rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
+    tell("\n".join(align(("keyword", "messages"), rows)))
+    tell(f"\n{made['kept']:,} of {made['posts']:,} messages have a keyword.", **numbers(made))
+    return tell_private(arguments.folder)
+
+
+def _expand(arguments: ArchehrExpand) -> int:
+    notes, dictionary = arguments.codes, arguments.dictionary
+    file, model = arguments.post_codes, arguments.model
+    for wrong, said in (
+        (
+            (notes is None) != (dictionary is None),
+            " needs --codes and --dictionary together. See: --help",
+        ),
+        (model and file, " takes --model or --post-codes, not both."),
+        (
+            not (notes or model or file),
+            " needs --codes with --dictionary for the notes, --model or --post-codes for the messages, or both.",
+        ),
+        (
+            not model and (arguments.model_args or arguments.tries or arguments.max_new_tokens),
+            " takes --model-args, --tries and --max-new-tokens for a --model alone.",
+        ),
+    ):
+        if wrong:
+            raise UsageError(f"construct archehr expand{said}")
+    if notes is not None and dictionary is not None:
+        made = codes.expand_notes(arguments.folder, notes, dictionary)
+        tell(
+            f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
+            f"{made['codes']:,} codes have none.",
+            **numbers(made),
+        )
+    asked = codes.codes_from_model(arguments, model) if model else None
+    found = asked or (codes.codes_from_file(arguments.folder, file) if file else None)
+    if found is not None:
+        again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
+        tell(
+            f"{found['with_codes']:,} of {found['posts']:,} messages have codes, {found['codes']:,} in all.{again}",
+            **numbers(found),
+        )
+    tell_private(arguments.folder)
+    if asked:
+        then = "They are searched by their own words alone. "
+        check_answered(
+            asked["failed_posts"],
+            asked["posts"],
+            "messages have no usable reply",
+            then=then,
+            file="expand.json",
+        )
+    return 0
+
+
+def _align(arguments: ArchehrAlign) -> int:
+    made = align_posts(
+        arguments.source, arguments.folder, top=TOP if arguments.top is None else arguments.top
+    )
+    tell(
+        f"{made['candidates']:,} candidates among {made['notes']:,} notes ({made['notes_with_codes']:,} with descriptions of "
+        f"codes), for {made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
+        f"{arguments.folder / files.CANDIDATES_SHEET}: write yes in the column chosen where the note answers the message, and in "
+        "narrative the message as it fits the note, where it must be changed.",
+        **numbers(made),
+    )
+    return tell_private(arguments.folder)
+
+
+def _sheet(arguments: ArchehrSheet) -> int:
+    made = export_sheets(
+        arguments.folder,
+        parse_names(arguments.reviewers),
+        chosen=arguments.paths,
+        overlap=arguments.overlap or 0,
+        seed=checked_seed(arguments.seed),
+    )
+    place = rounds.round_folder(arguments.folder, made["round"]) / rounds.SHEETS
+    for name, ids in made["sheets"].items():
+        tell(f"{place / name}.csv: {len(ids):,} cases")
+    tell(f"{place / 'guidelines.txt'}: what annotators go by")
+    tell(
+        f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, relevance in those of sentences "
+        "(essential, supplementary, not-relevant, context, or the first letter), citations of an answer as |1,2|.",
+        round=made["round"],
+        sheets={name: len(ids) for name, ids in made["sheets"].items()},
+    )
+    return tell_private(arguments.folder)
+
+
+def _import(arguments: ArchehrImport) -> int:
+    options = ReviewOptions(
+        **{each.name: getattr(arguments, each.name) for each in fields(ReviewOptions)}
+    )
+    made = import_sheets(arguments.folder, arguments.paths, options)
+    labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
+    tell(
+        f"Round {made['round']}: {made['cases']:,} cases, {made['sentences']:,} sentences ({labels}). Without an essential "
+        f"sentence: {made['without_essential']:,} cases; without an answer: {made['without_answer']:,}; without citing "
+        f"every essential sentence: {made['answers_missing_essential']:,}; over the limit of words: "
+        f"{made['answers_over_word_limit']:,}.",
+        **numbers(made),
+        labels=made["labels"],
+    )
+    tell(f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial")
+    return tell_private(arguments.folder)
+
+
+def _agreement(arguments: ArchehrAgreement) -> int:
+    rounds = measure_agreement(arguments.folder)["rounds"]
+    for each in rounds:
+        against = each["against_round_before"]
+        if against is not None:
+            tell(f"Round {each['round']} and the one before: {_labels(against['labels'])}")
+            for edit in against["labels"]["edits"]:
+                share = edit["of_edits"]
+                edits = against["labels"]["sentences"] - against["labels"]["agreed"]
+                tell(
+                    f"  {edit['before']} to {edit['after']}: {_percent(share)} [{edit['count']:,}/{edits:,}]"
+                )
+            answers = against["answers"]
+            if answers["retained"] is not None:
+                tell(
+                    f"  words of answers kept: {_percent(answers['retained'])} "
+                    f"[{answers['words_retained']:,}/{answers['words']:,}], "
+                    f"{answers['changed']:,} of {answers['answers']:,} answers changed"
+                )
+            tell(
+                f"  questions changed: {against['questions_changed']:,} of {against['cases']:,}, focus areas: "
+                f"{against['focus_changed']:,}"
+            )
+        for pair in each["among_annotators"]:
+            tell(f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}")
+        if against is None and not each["among_annotators"]:
+            tell(f"Round {each['round']}: annotated by one each, nothing to compare")
+    tell(f"{arguments.folder / files.AGREEMENT}: all figures, no text", rounds=rounds)
+    return 0
+
+
+def _labels(made: Mapping[str, Any]) -> str:
+    kappa = made["kappa"]["value"]
+    return (
+        f"the same label {_percent(made['agreement'])} ({made['agreed']:,}/{made['sentences']:,}), Cohen's kappa "
+        f"{'n/a' if kappa is None else f'{kappa:.3f}'}"
+    )
+
+
+def _percent(share: Mapping[str, Any]) -> str:
+    if share["value"] is None:
+        return "n/a"
+    ends = (
+        ""
+        if share["ci_low"] is None
+        else f" ({100 * share['ci_low']:.1f} to {100 * share['ci_high']:.1f})"
+    )
+    return f"{100 * share['value']:.1f} %{ends}"
+
+
+CONSTRUCTION = Construction(
+    dataset=DATASET,
+    steps={
+        "filter": _filter,
+        "expand": _expand,
+        "align": _align,
+        "sheet": _sheet,
+        "import": _import,
+        "agreement": _agreement,
+    },
+)

@@ -1,0 +1,360 @@
+"""Models' answers for clinicians to mark, without a name on them (paper, appendix F.2), and their marks read back.
+
+Whose they are is in `key.json` alone. Marks become a table of scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.construct.ehrnoteqa import files
+from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
+from medical_tasks.construct.options import EhrnoteqaAnswerSheet
+from medical_tasks.data import construction
+from medical_tasks.data.construction import (
+    file_name,
+    read_sheet,
+    refuse,
+    write_table,
+)
+from medical_tasks.data.task_data import run_data, subset
+from medical_tasks.errors import UsageError, check_least
+from medical_tasks.io.cells import escaped
+from medical_tasks.io.files import WholeFile
+from medical_tasks.io.json_records import Field, is_text
+from medical_tasks.io.tables import TableRow
+from medical_tasks.spec import Item
+
+KEY: Final = "key.json"
+ANSWERS: Final = "answers.jsonl"
+COLUMNS: Final = (
+    "index", "id", "reviewer", "notes", "answer_number", "question", "right_answer", "response", "verdict", "comment",
+)  # fmt: skip
+
+_OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "open"}
+
+
+def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
+    """Writes sheets, notes, answers and key, as parsed options say.
+
+    Sheets that are there stay, so a stopped export goes on.
+    """
+    check_least({"--max-samples": arguments.max_samples})
+    folder, reviewers = arguments.out, construction.parse_names(arguments.reviewers)
+    overlap, seed = arguments.overlap or 0, construction.checked_seed(arguments.seed)
+    items, gold, said = _collected(arguments)
+    models = sorted(said)
+    complete = [
+        item for name, item in items.items() if all(name in said[model] for model in models)
+    ]
+    if not complete:
+        raise UsageError(
+            f"no question has an answer of every model ({', '.join(models)}). Give runs of the same tasks on the same questions."
+        )
+    chosen = {item.id: item for item in subset(complete, arguments.max_samples)}
+    answers = [
+        {"id": name, "answer_number": number, "model": model, "response": said[model][name]}
+        for name in chosen
+        for number, model in enumerate(_shuffled(models, f"{seed}:{name}"), start=1)
+    ]
+    made: dict[str, Any] = {
+        "schema_version": 1,
+        "models": models,
+        "seed": seed,
+        "overlap": overlap,
+        "answers_sha256": construction.lines_sha256(answers),
+        "left_out": len(items) - len(complete),
+        **construction.shared_sheets(list(chosen), reviewers, overlap=overlap, seed=seed),
+    }
+    construction.make_folder(folder)
+    refusal = f"{folder}: holds sheets of other answers or with other settings. Give another --out."
+    construction.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
+    construction.write_lines(folder / ANSWERS, answers)
+    sheets = construction.make_folder(folder / files.SHEETS)
+    write_notes(sheets / NOTES_FOLDER, {item.id: item.fields["notes"] for item in chosen.values()})
+    of_question = {
+        name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))
+    }
+    rows = {
+        reviewer: [
+            _row(number, chosen[name], gold[name], answer, reviewer)
+            for number, name in enumerate(ids, start=1)
+            for answer in of_question[name]
+            if str(answer["response"]).strip()  # what says nothing is wrong, without a clinician
+        ]
+        for reviewer, ids in made["sheets"].items()
+    }
+    construction.write_sheets(sheets, COLUMNS, rows)
+    return made
+
+
+def _shuffled(models: Sequence[str], seed: str) -> list[str]:
+    """The models in an order of the seed's, so that no rater knows which answer is whose."""
+    return random.Random(seed).sample(list(models), len(models))  # noqa: S311
+
+
+def _collected(
+    arguments: EhrnoteqaAnswerSheet,
+) -> tuple[dict[str, Item], dict[str, str], dict[str, dict[str, str]]]:
+    """Items and gold by question, and the answers by model and question."""
+    from medical_tasks.runs.responses import check_recipe, run_responses
+    from medical_tasks.runs.results import read_results
+
+    items: dict[str, Item] = {}
+    gold: dict[str, str] = {}
+    answers: dict[str, dict[str, str]] = {}
+    rows: dict[str, str] = {}
+    for run in arguments.paths:
+        results = read_results(run)
+        names = [name for name in results["tasks"] if name in _OPEN]
+        if not names:
+            raise UsageError(
+                f"{run}: no open-ended task of EHRNoteQA in it ({', '.join(results['tasks'])}); clinicians mark answers to "
+                f"{', '.join(_OPEN)}."
+            )
+        for name in names:
+            task, recipe = _OPEN[name], results["tasks"][name]["recipe"]
+            check_recipe(run, recipe)
+            with run_data(task, DATASET, recipe, data=arguments.data, source=None) as data:
+                answered = run_responses(task, data, recipe, run, upstream=arguments.upstream)
+            if rows.setdefault(name, data.revision["rows_sha256"]) != data.revision["rows_sha256"]:
+                raise UsageError(
+                    f"{run}: {name} ran on other rows than in the runs before. Give runs on the same data."
+                )
+            model = str(recipe["model"]["name"])
+            own = answers.setdefault(model, {})
+            for item in data.items:
+                items.setdefault(item.id, item)
+                gold.setdefault(item.id, gold_response(task, item))
+            for name_of_item, text in answered.items():
+                if own.setdefault(name_of_item, text) != text:
+                    raise UsageError(
+                        f"{run}: {model} answered question {name_of_item} in a run before, and differently. Give one run a model."
+                    )
+    return items, gold, answers
+
+
+def _row(
+    number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer: str
+) -> dict[str, object]:
+    notes = f"{NOTES_FOLDER}/{file_name(item.id)}"
+    told = {
+        "index": number,
+        "id": item.id,
+        "reviewer": reviewer,
+        "notes": notes,
+        "right_answer": gold,
+    }
+    said = {"answer_number": answer["answer_number"], "response": answer["response"]}
+    return {**dict.fromkeys(COLUMNS, ""), **told, "question": item.fields["question"], **said}
+
+
+RATINGS: Final = "ratings.csv"
+
+_KINDS: Final = {name: KINDS[name] for name in ("1 and 0", "o and x")}
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
+_HASH_DIGITS: Final = 8
+_FIELDS: Final = {
+    "id": is_text(),
+    "answer_number": Field(
+        holds=lambda value: type(value) is int and value >= 1, rule="a whole number from 1"
+    ),
+    "model": is_text(),
+    "response": construction.private_field(is_text(blank=True)),
+}
+
+Answer = tuple[str, int]
+"""Question and number of the answer."""
+
+
+@dataclass(kw_only=True)
+class _Marks:
+    reviewer: str
+    expected: frozenset[Answer]
+    index: Mapping[str, int]
+    marks: dict[Answer, bool] = field(default_factory=dict)
+    seen: set[Answer] = field(default_factory=set)
+    open_rows: list[int] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    kind: str = ""
+
+    def read(self, row: TableRow) -> None:
+        number = row.cells["answer_number"].strip()
+        answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
+        if row.cells["reviewer"].strip() != self.reviewer:
+            self._wrong(row, "reviewer", f"must be {self.reviewer}; leave that column as it was")
+        elif answer not in self.expected:
+            self._wrong(
+                row,
+                "answer_number",
+                "no such answer in this sheet; leave id and number as they were",
+            )
+        elif answer in self.seen:
+            self._wrong(
+                row, "answer_number", f"answer {answer[1]} to question {answer[0]} stands twice"
+            )
+        elif row.cells["index"].strip() != str(self.index[answer[0]]):
+            self._wrong(
+                row, "index", f"must be {self.index[answer[0]]}; leave that column as it was"
+            )
+        else:
+            self.seen.add(answer)
+            self._mark(row, answer, row.cells["verdict"].strip().lower())
+
+    def _mark(self, row: TableRow, answer: Answer, mark: str) -> None:
+        if not mark:
+            self.open_rows.append(row.number)
+            return
+        kind = next((kind for kind, marks in _KINDS.items() if mark in marks), None)
+        self.kind = self.kind or kind or ""
+        if kind is None:
+            self._wrong(
+                row, "verdict", f"must be o or x (or 1 or 0), got a text of {len(mark)} characters"
+            )
+        elif kind != self.kind:
+            self._wrong(
+                row,
+                "verdict",
+                f"is of {kind}, the marks above are of {self.kind}; 0 and o mean the opposite",
+            )
+        else:
+            self.marks[answer] = _KINDS[kind][mark]
+
+    def _wrong(self, row: TableRow, column: str, rule: str) -> None:
+        self.problems.append(f"{row.place(column)}: {rule}")
+
+
+def write_scores(
+    folder: Path, out: Path, *, partial: bool = False
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Writes both tables of the filled sheets.
+
+    An empty answer is wrong for those who marked another answer to its question.
+    """
+    key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
+    if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get(
+        "answers_sha256"
+    ):
+        raise UsageError(
+            f"{folder / ANSWERS}: was changed since it was written. Give the folder as answer-sheet left it."
+        )
+    answers: dict[Answer, Mapping[str, Any]] = {
+        (record.values["id"], record.values["answer_number"]): record.values
+        for record in construction.read_lines(
+            folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet"
+        )
+    }
+    sheets = {name: _read(folder, name, ids, answers) for name, ids in key["sheets"].items() if ids}
+    refuse([problem for each in sheets.values() for problem in _problems(each, partial=partial)])
+    marked = {
+        name: _with_empty(each, key["sheets"][name], answers) for name, each in sheets.items()
+    }
+    if not any(marked.values()):
+        raise UsageError(f"{folder / files.SHEETS}: nothing is marked yet.")
+    _write_ratings(folder / RATINGS, answers, {name: each.marks for name, each in sheets.items()})
+    header = ("model", *marked)
+    rows = [
+        (model, *(_percent(marks, answers, model) for marks in marked.values()))
+        for model in key["models"]
+    ]
+    write_table(out, (header, *rows))
+    return header, rows
+
+
+def _read(
+    folder: Path, name: str, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]
+) -> _Marks:
+    own = set(ids)
+    expected = frozenset(
+        answer
+        for answer, each in answers.items()
+        if answer[0] in own and str(each["response"]).strip()
+    )
+    sheet = _Marks(
+        reviewer=name,
+        expected=expected,
+        index={each: number for number, each in enumerate(ids, start=1)},
+    )
+    if expected:
+        for row in read_sheet(folder / files.SHEETS / f"{name}.csv", COLUMNS):
+            sheet.read(row)
+    return sheet
+
+
+def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
+    problems = list(sheet.problems)
+    lost = len(sheet.expected - sheet.seen)
+    if lost and not sheet.problems:
+        problems.append(f"the sheet of {sheet.reviewer}: {lost} rows are lost")
+    if sheet.open_rows and not partial:
+        rows = ", ".join(map(str, sheet.open_rows[:5])) + (
+            " ..." if len(sheet.open_rows) > 5 else ""
+        )
+        problems.append(
+            f"the sheet of {sheet.reviewer}: {len(sheet.open_rows)} rows have no verdict (rows {rows}); to go on without, add "
+            "--partial"
+        )
+    return problems
+
+
+def _with_empty(
+    sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]
+) -> dict[Answer, bool]:
+    # Where only some questions were marked, what says nothing counts on these alone: otherwise more
+    # of a model's empty answers would count than of its others.
+    undone = {question for question, _ in sheet.expected} - {
+        question for question, _ in sheet.marks
+    }
+    own = set(ids) - undone
+    empty = {
+        answer: False
+        for answer, each in answers.items()
+        if answer[0] in own and not str(each["response"]).strip()
+    }
+    return {**empty, **sheet.marks} if sheet.marks else {}
+
+
+def _percent(
+    marks: Mapping[Answer, bool], answers: Mapping[Answer, Mapping[str, Any]], model: str
+) -> str:
+    own = [right for answer, right in marks.items() if answers[answer]["model"] == model]
+    return f"{100 * sum(own) / len(own):.2f}" if own else ""
+
+
+def _write_ratings(
+    path: Path,
+    answers: Mapping[Answer, Mapping[str, Any]],
+    marks: Mapping[str, Mapping[Answer, bool]],
+) -> None:
+    """Every answer that somebody marked; it quotes answers, so it is for its owner alone."""
+    names = [name for name, each in marks.items() if each]
+    with WholeFile(path, private=True) as part:
+        writer = csv.writer(part, lineterminator="\n")
+        writer.writerow(["id", "response", "model", *(f"{RATER}{name}" for name in names)])
+        for answer, each in answers.items():
+            given = [marks[name].get(answer) for name in names]
+            if any(mark is not None for mark in given):
+                shown = ["" if mark is None else str(int(mark)) for mark in given]
+                writer.writerow(
+                    [*map(escaped, (each["id"], each["response"], _short(each["model"]))), *shown]
+                )
+
+
+def _short(model: str) -> str:
+    """A name that judge-check takes; those with a long path keep their end."""
+    if len(model) <= LONGEST_MODEL:
+        return model
+    digest = hashlib.sha256(model.encode()).hexdigest()[:_HASH_DIGITS]
+    return f"{digest}...{model[-(LONGEST_MODEL - _HASH_DIGITS - 3) :]}"

@@ -1,0 +1,73 @@
+"""The files of a construction, one folder each, and the sampled patients read back with their notes, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
+from medical_tasks.data import construction
+from medical_tasks.data.construction import text_sha256
+from medical_tasks.errors import UsageError
+from medical_tasks.io.json_records import Field
+
+SAMPLE: Final = "sample.json"
+LENGTHS: Final = "lengths.json"
+PATIENTS: Final = "patients.jsonl"
+NOTES: Final = "notes.jsonl"
+DRAFTS: Final = "drafts.jsonl"
+DRAFTS_RECIPE: Final = "drafts.json"
+SHEETS: Final = "sheets"
+SHARES: Final = "shares.json"
+HISTORY: Final = "history.jsonl"
+QUESTIONS: Final = "questions.jsonl"
+REVIEW: Final = "review.json"
+
+
+_NOTE_FIELDS = {"patient_id": OWN_FIELDS["patient_id"], "notes": OWN_FIELDS["notes"]}
+_PATIENT_FIELDS = {
+    "patient_id": OWN_FIELDS["patient_id"],
+    "level": OWN_FIELDS["level"],
+    "num_notes": OWN_FIELDS["num_notes"],
+    "tokens": Field(holds=lambda value: type(value) is int and value >= 0, rule="a whole number"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patient:
+    """A sampled patient.
+
+    `notes`: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first, prepared.
+    """
+
+    id: str
+    level: int
+    num_notes: int
+    tokens: int
+    notes: tuple[Mapping[str, Any], ...]
+
+
+def load_patients(folder: Path) -> list[Patient]:
+    """Reads the sample of a construction."""
+    made = construction.read_json(folder / SAMPLE, step="ehrnoteqa sample")
+    notes = {
+        record.values["patient_id"]: record.values["notes"]
+        for record in construction.read_lines(folder / NOTES, _NOTE_FIELDS, step="ehrnoteqa sample")
+    }
+    patients = construction.read_lines(folder / PATIENTS, _PATIENT_FIELDS, step="ehrnoteqa sample")
+    digests = made.get("sha256", {})
+    for name in (NOTES, PATIENTS):
+        if digests.get(name) != text_sha256(folder / name):
+            raise UsageError(
+                f"{folder / name}: was changed since it was written. Take the sample again, in another --folder."
+            )
+    return [
+        Patient(
+            id=record.values["patient_id"],
+            notes=tuple(notes[record.values["patient_id"]]),
+            **{name: record.values[name] for name in ("level", "num_notes", "tokens")},
+        )
+        for record in patients
+    ]

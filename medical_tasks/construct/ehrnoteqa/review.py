@@ -1,0 +1,468 @@
+"""Review sheets for clinicians.
+
+A row a question (paper, section 3.3, appendix C.3, figure 6), written, read back and merged.
+
+A sheet is never overwritten: it may be edited. All faults are reported at once, by place and never
+by what stands there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import eq
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
+from medical_tasks.construct.ehrnoteqa import files
+from medical_tasks.construct.ehrnoteqa.files import load_patients
+from medical_tasks.construct.ehrnoteqa.protocol import same_text
+from medical_tasks.data import construction
+from medical_tasks.data.construction import (
+    file_name,
+    read_sheet,
+    refuse,
+)
+from medical_tasks.errors import UsageError
+from medical_tasks.io.cell_forms import is_formula_error
+from medical_tasks.io.files import WholeFile, one_line
+from medical_tasks.io.json_records import Field, is_text
+from medical_tasks.io.tables import TableRow
+
+CHOICE_COLUMNS: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
+COLUMNS: Final = (
+    "index",
+    "id",
+    "reviewer",
+    "notes",
+    "inclusion",
+    "question",
+    "answer",
+    *CHOICE_COLUMNS,
+    "comment",
+)
+NOTES_FOLDER: Final = "notes"
+
+_DRAFT_FIELDS: Final = {
+    "id": OWN_FIELDS["id"],
+    "question": OWN_FIELDS["question"],
+    "choices": OWN_FIELDS["choices"],
+    "answer": OWN_FIELDS["answer"],
+    "drafted_answer": construction.private_field(is_text()),
+    "question_reason": construction.private_field(is_text()),
+    "choices_reason": construction.private_field(is_text()),
+    "written_order": construction.private_field(is_text()),
+    "tries": construction.private_field(
+        Field(holds=lambda value: isinstance(value, list), rule="a list")
+    ),
+}
+
+
+def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """Reads the drafts of a construction."""
+    made = construction.read_json(folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate")
+    place = folder / files.DRAFTS
+    if place.exists() and made.get("sha256") != construction.text_sha256(place):
+        raise UsageError(
+            f"{place}: was changed since it was written. Edit the sheets instead; to write it anew, move it away and do this step "
+            "again: construct ehrnoteqa generate."
+        )
+    return {
+        record.values["id"]: record.values
+        for record in construction.read_lines(place, _DRAFT_FIELDS, step="ehrnoteqa generate")
+    }
+
+
+def export_sheets(
+    folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0
+) -> dict[str, Any]:
+    """Writes sheets and notes; sheets that are there stay as they are, so a stopped export goes on."""
+    drafts = load_drafts(folder)
+    made: dict[str, Any] = {
+        "schema_version": 1,
+        "drafts_sha256": construction.text_sha256(folder / files.DRAFTS),
+        "reviewers": list(reviewers),
+        "overlap": overlap,
+        "seed": seed,
+        **construction.shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
+    }
+    refusal = (
+        f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat that command, or move "
+        f"{files.SHARES} and {files.SHEETS} away first."
+    )
+    construction.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
+    sheets = construction.make_folder(folder / files.SHEETS)
+    write_notes(
+        sheets / NOTES_FOLDER,
+        {each.id: each.notes for each in load_patients(folder) if each.id in drafts},
+    )
+    own = made["sheets"].items()
+    rows = {
+        name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)]
+        for name, ids in own
+    }
+    construction.write_sheets(sheets, COLUMNS, rows)
+    return made
+
+
+def write_notes(folder: Path, notes: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Writes the notes under each id as one text, for its owner alone."""
+    construction.make_folder(folder)
+    for identifier, own in notes.items():
+        with WholeFile(folder / file_name(identifier), private=True) as part:
+            for number, note in enumerate(own, start=1):
+                part.write(f"===== note {number} of {len(own)} =====\n{note['text']}\n\n")
+
+
+def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, object]:
+    told = {
+        "index": number,
+        "reviewer": reviewer,
+        "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}",
+    }
+    kept = {name: draft[name] for name in ("id", "question", "answer")}
+    choices = dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True))
+    return {**dict.fromkeys(COLUMNS, ""), **told, **kept, **choices}
+
+
+_MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Opinion:
+    row: TableRow
+    inclusion: Inclusion
+    content: Content
+
+
+@dataclass(kw_only=True)
+class _Check:
+    """Sheets so far: what was read of them, and all that is wrong."""
+
+    first: Mapping[str, str]
+    sheets: Mapping[str, Sequence[str]]
+    drafts: Mapping[str, Content]
+    blank_keeps: bool
+    opinions: dict[tuple[str, str], _Opinion] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    seen: dict[tuple[str, str], TableRow] = field(default_factory=dict)
+
+    def read(self, row: TableRow) -> None:
+        reviewer, identifier = row.cells["reviewer"].strip(), row.cells["id"].strip()
+        problem = self._place(row, reviewer, identifier)
+        if problem is not None:
+            self.problems.append(problem)
+            return
+        self.seen[reviewer, identifier] = row
+        mark = row.cells["inclusion"].strip().lower()
+        if not mark and not self.blank_keeps:
+            self.problems.append(
+                f"{row.place('inclusion')}: is empty, so the question is not reviewed yet; mark it o (keep) or x (drop)"
+            )
+            return
+        if mark and mark not in _MARKS:
+            self.problems.append(
+                f"{row.place('inclusion')}: must be o (keep) or x (drop), got a text of {len(mark)} characters"
+            )
+            return
+        inclusion = _MARKS[mark] if mark else "keep"
+        content = Content(
+            question=one_line(row.cells["question"]),
+            answer=row.cells["answer"].strip().upper(),
+            choices=tuple(one_line(row.cells[name]) for name in CHOICE_COLUMNS),
+        )
+        problems = list(_content_problems(row, content)) if inclusion == "keep" else []
+        self.problems += problems
+        if not problems:
+            self.opinions[reviewer, identifier] = _Opinion(
+                row=row, inclusion=inclusion, content=content
+            )
+
+    def _place(self, row: TableRow, reviewer: str, identifier: str) -> str | None:
+        if reviewer not in self.sheets:
+            return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; leave that column as it was"
+        if identifier not in self.drafts:
+            return f"{row.place('id')}: is no question of these sheets; leave that column as it was"
+        if identifier not in self.sheets[reviewer]:
+            return f"{row.place('id')}: question {identifier} is not in the sheet of {reviewer}; leave that column as it was"
+        if (reviewer, identifier) in self.seen:
+            before = self.seen[reviewer, identifier]
+            return f"{row.place('id')}: question {identifier} stands in {before.path}, row {before.number}, already"
+        number = self.sheets[reviewer].index(identifier) + 1
+        if row.cells["index"].strip() != str(number):
+            return f"{row.place('index')}: must be {number} for question {identifier}; leave that column as it was"
+        return None
+
+    def lost(self, reviewer: str) -> None:
+        missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
+        if missing:
+            shown = ", ".join(missing[:5]) + (
+                f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+            )
+            self.problems.append(
+                f"the sheet of {reviewer}: {len(missing)} rows are lost (questions {shown})"
+            )
+
+
+def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
+    if not content.question:
+        yield f"{row.place('question')}: is empty; to drop the question mark it x"
+    if content.answer not in tuple(LETTERS):
+        yield f"{row.place('answer')}: must be a letter from A to E, got a text of {len(content.answer)} characters"
+    for name, text in zip(
+        ("question", *CHOICE_COLUMNS), (content.question, *content.choices), strict=True
+    ):
+        if is_formula_error(text):
+            yield f"{row.place(name)}: is the error of a formula; type the text again, with an apostrophe before it"
+    texts: dict[str, str] = {}
+    for name, text in zip(CHOICE_COLUMNS, content.choices, strict=True):
+        if not text:
+            yield f"{row.place(name)}: is empty"
+        elif same_text(text) in texts:
+            yield f"{row.place(name)}: is the same as {texts[same_text(text)]}"
+        else:
+            texts[same_text(text)] = name
+
+
+def import_sheets(
+    folder: Path, sheets: Sequence[Path], *, blank_keeps: bool = False, partial: bool = False
+) -> dict[str, Any]:
+    """Reads edited sheets and writes questions, history and figures.
+
+    As in the paper's sheets, a blank mark may keep its row.
+    """
+    drafts = load_drafts(folder)
+    shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
+    if shares.get("drafts_sha256") != construction.text_sha256(folder / files.DRAFTS):
+        raise UsageError(
+            f"{folder}: the sheets were exported of other drafts than are there now. Export them again."
+        )
+    check = _Check(
+        first=shares["first"],
+        sheets=shares["sheets"],
+        drafts={
+            name: Content(
+                question=each["question"], answer=each["answer"], choices=tuple(each["choices"])
+            )
+            for name, each in drafts.items()
+        },
+        blank_keeps=blank_keeps,
+    )
+    for path in sheets:
+        for row in read_sheet(path, COLUMNS):
+            check.read(row)
+    given = {reviewer for reviewer, _ in check.seen}
+    absent, problems = construction.missing_sheets(check.sheets, given, partial=partial)
+    check.problems += problems
+    for name in sorted(given):
+        check.lost(name)
+    reviewed, history = [], []
+    for identifier in drafts:
+        found = _merged(check, identifier)
+        if found is not None:
+            reviewed.append(found[0])
+            history += found[1]
+    refuse(check.problems)
+    return _written(folder, check, reviewed, history, absent)
+
+
+def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, Any]]] | None:
+    """Makes one question of what its reviewers made of it.
+
+    None where the one who decides has not handed in.
+    """
+    first, before = check.first[identifier], check.drafts[identifier]
+    opinions = {
+        name: check.opinions[name, identifier]
+        for name in check.sheets
+        if (name, identifier) in check.opinions
+    }
+    if first not in opinions:
+        return None
+    edits = {
+        name: each
+        for name, each in opinions.items()
+        if each.inclusion == "keep" and each.content != before
+    }
+    one, edit = next(iter(edits.items()), ("", opinions[first]))
+    kept = opinions[first].inclusion == "keep"
+    for name, other in edits.items():
+        if kept and other.content != edit.content:
+            columns = ", ".join(
+                column for column, _, _ in changed_fields(edit.content, other.content)
+            )
+            check.problems.append(
+                f"question {identifier}: {one} ({edit.row.path}, row {edit.row.number}) and {name} ({other.row.path}, row "
+                f"{other.row.number}) edited it differently: {columns}; make them alike"
+            )
+    history = [
+        record
+        for name, each in opinions.items()
+        for record in _history(identifier, name, before, each)
+    ]
+    # Without an edit whoever kept it left it as it was.
+    return Reviewed(
+        id=identifier, reviewer=first, before=before, after=edit.content if kept else None
+    ), history
+
+
+def _history(
+    identifier: str, reviewer: str, before: Content, opinion: _Opinion
+) -> Iterator[dict[str, Any]]:
+    changes = (
+        changed_fields(before, opinion.content)
+        if opinion.inclusion == "keep"
+        else [("inclusion", "", "x")]
+    )
+    comment = opinion.row.cells["comment"].strip()
+    changes += [("comment", "", comment)] if comment else []
+    sheet = {"sheet": opinion.row.path.name, "row": opinion.row.number}
+    for name, old, new in changes:
+        yield {
+            "id": identifier,
+            "reviewer": reviewer,
+            **sheet,
+            "field": name,
+            "before": old,
+            "after": new,
+        }
+
+
+def _written(
+    folder: Path,
+    check: _Check,
+    reviewed: Sequence[Reviewed],
+    history: Sequence[Mapping[str, Any]],
+    absent: Sequence[str],
+) -> dict[str, Any]:
+    kept = [each for each in reviewed if each.after is not None]
+    if not kept:
+        raise UsageError("no question is kept, so there is nothing to write.")
+    patients = {each.id: each for each in load_patients(folder)}
+    rows = []
+    for each in kept:
+        patient, after = patients[each.id], each.after or each.before
+        rows.append(
+            {
+                "id": each.id,
+                "patient_id": patient.id,
+                "level": patient.level,
+                "num_notes": patient.num_notes,
+                "clinician": each.reviewer,
+                "question": after.question,
+                "choices": list(after.choices),
+                "answer": after.answer,
+                "categories": list(question_categories(after.question)),
+                "evidence": [],
+                "notes": list(patient.notes),
+            }
+        )
+    construction.write_lines(folder / files.HISTORY, history)
+    digest = construction.write_lines(folder / files.QUESTIONS, rows)
+    marks: dict[str, dict[str, Inclusion]] = {}
+    for (reviewer, identifier), opinion in check.opinions.items():
+        marks.setdefault(reviewer, {})[identifier] = opinion.inclusion
+    made = {
+        "schema_version": 1,
+        "drafts": len(check.drafts),
+        "without_sheets_of": list(absent),
+        "blank_keeps": check.blank_keeps,
+        **revision_counts(reviewed),
+        "agreement": agreement(marks),
+        "questions_sha256": digest,
+    }
+    construction.write_json(folder / files.REVIEW, made)
+    return made
+
+
+Inclusion = Literal["keep", "drop"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """What of a question can be edited."""
+
+    question: str
+    answer: str
+    choices: tuple[str, ...]
+
+    @property
+    def right(self) -> str:
+        """Text of the right choice."""
+        return self.choices[LETTERS.index(self.answer)]
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """Texts of the others."""
+        place = LETTERS.index(self.answer)
+        return (*self.choices[:place], *self.choices[place + 1 :])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reviewed:
+    """A question after review. `after`: what is kept; None for a question that was removed."""
+
+    id: str
+    reviewer: str
+    before: Content
+    after: Content | None
+
+
+def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]]:
+    """Lists field, text before and text after, for each field that differs."""
+    texts = ((each.question, each.answer, *each.choices) for each in (before, after))
+    names = ("question", "answer", *CHOICE_COLUMNS)
+    return [(name, old, new) for name, old, new in zip(names, *texts, strict=True) if old != new]
+
+
+def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
+    """Counts what the paper counts.
+
+    38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong choices revised.
+
+    Texts are compared, not letters: changing places counts for nothing. (The paper gives 3,842
+    wrong choices for 962 questions.)
+    """
+    names = sorted({each.reviewer for each in reviewed})
+    return {
+        **_counts(reviewed),
+        "by_reviewer": {
+            name: _counts([each for each in reviewed if each.reviewer == name]) for name in names
+        },
+    }
+
+
+def _counts(reviewed: Sequence[Reviewed]) -> dict[str, int]:
+    kept = [(each.before, each.after) for each in reviewed if each.after is not None]
+    return {
+        "reviewed": len(reviewed),
+        "removed": len(reviewed) - len(kept),
+        "kept": len(kept),
+        "questions_revised": sum(before.question != after.question for before, after in kept),
+        "answers_revised": sum(before.right != after.right for before, after in kept),
+        "letters_changed": sum(before.answer != after.answer for before, after in kept),
+        "wrong_choices": len(kept) * (len(LETTERS) - 1),
+        "wrong_choices_revised": sum(
+            (Counter(after.wrong) - Counter(before.wrong)).total() for before, after in kept
+        ),
+        "unchanged": sum(before == after for before, after in kept),
+    }
+
+
+def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[dict[str, Any]]:
+    """Compares each two reviewers on the questions that both marked."""
+    from medical_tasks.scoring.agreement import cohen_interval
+    from medical_tasks.scoring.estimates import as_json
+
+    ordered = {name: dict(sorted(own.items())) for name, own in marks.items()}
+    return [
+        {
+            "reviewers": names,
+            "questions": len(both),
+            "agreed": sum(map(eq, first, second)),
+            "kappa": as_json(cohen_interval(first, second, classes=("keep", "drop"))),
+        }
+        for names, both, first, second in construction.each_two(ordered)
+    ]

@@ -1,0 +1,400 @@
+"""An invented patient: the person, and the chart of all that a note states.
+
+Every statement goes into the chart once and from there into note and entities, so that the two
+cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from medical_tasks.calculators import AnyCalculator
+from medical_tasks.construct.fresh.findings import (
+    FINDINGS,
+    GRADES,
+    PLACES,
+    STATEMENTS,
+    Finding,
+    Kind,
+    Place,
+    Voice,
+)
+from medical_tasks.construct.fresh.quantities import (
+    AMOUNTS,
+    Draw,
+    Reading,
+    System,
+    read_json,
+)
+from medical_tasks.construct.fresh.quantities import Place as ValuePlace
+
+__all__ = [
+    "Chart",
+    "Fact",
+    "Person",
+    "Setting",
+    "draw_person",
+    "settings_of",
+]
+
+
+Sex: TypeAlias = Literal["male", "female"]
+
+_ADULT = 18
+_VOWEL_AGES = frozenset({8, 11, 18, *range(80, 90)})
+# Initials are all the name a patient gets; O and I read as digits, X is too rare to look like a
+# name.
+_LETTERS = "ABCDEFGHJKLMNPRSTVW"
+_MALE = {"He": "He", "he": "he", "His": "His", "his": "his", "him": "him", "himself": "himself"}
+_FEMALE = {"He": "She", "he": "she", "His": "Her", "his": "her", "him": "her", "himself": "herself"}
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A patient."""
+
+    sex: Sex
+    age: int  # completed
+    months: bool  # whether `age` counts months
+    initials: str
+
+    @property
+    def child(self) -> bool:
+        """Whether the patient is a minor."""
+        return self.months or self.age < _ADULT
+
+    @property
+    def years(self) -> int:
+        """Completed years."""
+        return 0 if self.months else self.age
+
+    @property
+    def noun(self) -> str:
+        """`man`, `woman`, `boy` or `girl`."""
+        if self.child:
+            return "boy" if self.sex == "male" else "girl"
+        return "man" if self.sex == "male" else "woman"
+
+    @property
+    def article(self) -> str:
+        """`A` or `An`, as the age is read aloud."""
+        return "An" if self.age in _VOWEL_AGES else "A"
+
+    @property
+    def described(self) -> str:
+        """For example `72-year-old woman`."""
+        return f"{self.age}-{'month' if self.months else 'year'}-old {self.noun}"
+
+    @property
+    def brief(self) -> str:
+        """For example `72 y F`, as in a telegraphic note."""
+        return f"{self.age} {'mo' if self.months else 'y'} {'M' if self.sex == 'male' else 'F'}"
+
+    @property
+    def title(self) -> str:
+        """How a letter names the patient: `Ms K.`; a child by both initials."""
+        if self.child:
+            return f"{self.initials[0]}.{self.initials[1]}."
+        return f"{'Mr' if self.sex == 'male' else 'Ms'} {self.initials[1]}."
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """Pronouns for templates, by their male form."""
+        return _MALE if self.sex == "male" else _FEMALE
+
+
+def draw_person(
+    draw: Draw,
+    low: int,
+    high: int,
+    *,
+    near: Sequence[int] = (),
+    sex: Sex | None = None,
+    months: bool = False,
+) -> Person:
+    """Draws a patient from `low` to `high` years (or months) old.
+
+    Every third on an age of `near`, or a year beside it.
+    """
+    age = (
+        draw.pick(near) + draw.pick((-1, 0, 0, 1))
+        if near and draw.chance(1 / 3)
+        else draw.whole(low, high)
+    )
+    initials = draw.pick(_LETTERS) + draw.pick(_LETTERS)
+    chosen: Sex = sex or ("female" if draw.chance(0.5) else "male")
+    return Person(chosen, min(max(age, low), high), months, initials)
+
+
+Setting: TypeAlias = Literal["clinic", "emergency", "resus", "ward", "icu", "obstetric", "child"]
+Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "discharge"]
+
+_CASES: Final = read_json("cases.json")
+_DATA: Final = _CASES["settings"]
+"""Where a patient is: the styles of note that are written there, and how one begins."""
+
+
+def settings_of(word: str) -> frozenset[str]:
+    """The settings that a word of the data files means: several, or the one of this name."""
+    return frozenset(_CASES["places"].get(word, word).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One statement about an input of the calculator.
+
+    Those of the patient, now, that are stated or denied are the entities.
+    """
+
+    parameter: str
+    value: object  # as an entity has it; None where the note leaves it out or gives words alone
+    what: str = ""  # the amount, finding or grades it is of
+    # its words in the note: a number with its unit, a phrase, for another's or an old one the
+    # sentence
+    text: str = ""
+    reading: Reading | None = None
+    who: Literal["patient", "relative"] = "patient"
+    when: Literal["now", "past"] = "now"
+    status: Literal["stated", "denied", "left out", "superseded", "copied", "ruled out"] = "stated"
+
+
+_CLOUDED = ("drows", "confus", "letharg")  # nobody with these tells or denies symptoms
+_SENTENCE_SHARE = 0.5  # of the findings that have sentences of their own, how many use one in prose
+
+
+class Chart:
+    """One patient's statements; `entities` are the dataset's, `concepts` what the calculator must know of, stated or left out."""
+
+    def __init__(
+        self,
+        calculator: AnyCalculator,
+        draw: Draw,
+        person: Person,
+        *,
+        setting: Setting,
+        reason: Sequence[str],
+        voice: Voice = "self",
+        blocks: str = "",
+    ) -> None:
+        """One template of `reason` is taken, after `//` sentences of the story.
+
+        `blocks` are concepts that the scene speaks of.
+        """
+        self.calculator = calculator
+        self.draw = draw
+        self.person = person
+        self.setting = setting
+        self.scene = self.topic = (
+            ""  # which of a case's scenes and of `reasons`, where it has several
+        )
+        self.reason, *self.story = draw.pick(reason).split("//")
+        quiet = any(word in self.reason for word in _CLOUDED)
+        self.voice: Voice = "none" if quiet else voice
+        self.style: Style = draw.pick(_DATA[setting]["styles"])
+        self.system: System = "us" if draw.chance(0.55) else "si"
+        self.side, self.other = ("left", "right") if draw.chance(0.5) else ("right", "left")
+        self.entities: dict[str, object] = {}
+        self.facts: list[Fact] = []
+        self.concepts: set[str] = set(blocks.split()) | ({"mind", "brain"} if quiet else set())
+        self.sentences: dict[Place, list[str]] = defaultdict(list)
+        self.phrases: dict[tuple[Kind, bool], list[str]] = defaultdict(list)
+        self.values: dict[ValuePlace, list[Reading]] = defaultdict(list)
+        self._names = {item.parameter: item.name for item in calculator.inputs}
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What stands for the names in templates."""
+        return {**self.person.words, "side": self.side, "other": self.other}
+
+    @property
+    def brief(self) -> bool:
+        """Whether the note is telegraphic."""
+        return self.style == "telegraphic"
+
+    def enter(
+        self,
+        parameter: str,
+        value: object,
+        *,
+        what: str = "",
+        text: str = "",
+        reading: Reading | None = None,
+    ) -> None:
+        """Puts a value into the facts and, under the dataset's name of the parameter, into the entities."""
+        self.entities[self._names[parameter]] = value
+        text, status = reading.text if reading else text, "denied" if value is False else "stated"
+        self.facts.append(Fact(parameter, value, what, text, reading, status=status))  # type: ignore[arg-type]
+
+    def age(self) -> None:
+        """Enters the patient's age, which every note states."""
+        self.enter("age_years", [self.person.age, "months" if self.person.months else "years"])
+
+    def sex(self) -> None:
+        """Enters the patient's sex, which every note states."""
+        self.enter("sex", self.person.sex.capitalize())
+
+    def say(self, place: Place, sentence: str) -> None:
+        """Adds a sentence, a template, to a part of the note."""
+        self.sentences[place].append(sentence)
+
+    def measure(
+        self,
+        parameter: str,
+        amount_name: str,
+        low: float,
+        high: float,
+        *,
+        near: Sequence[float] = (),
+    ) -> Reading:
+        """States a measured value; see `Amount.read`."""
+        amount = AMOUNTS[amount_name]
+        self.concepts |= amount.concepts
+        # One value in eight is written in the other laboratory's units, as in notes that quote an
+        # outside result.
+        system = (
+            self.system if not self.draw.chance(0.125) else ("si" if self.system == "us" else "us")
+        )
+        reading = amount.read(self.draw, system, low, high, near=near)
+        self.note_value(amount.place, reading)
+        self.enter(parameter, reading.entity, what=amount_name, reading=reading)
+        return reading
+
+    def perhaps(
+        self, known: float, parameter: str, amount: str, *limits: float, near: Sequence[float] = ()
+    ) -> None:
+        """States a measured value with probability `known`, or leaves it out of note and entities."""
+        self.concepts |= AMOUNTS[amount].concepts
+        if self.draw.chance(known):
+            self.measure(parameter, amount, *limits, near=near)
+
+    def pressure(
+        self,
+        low: int,
+        high: int,
+        *,
+        near: Sequence[int] = (),
+        near_diastolic: Sequence[int] = (),
+        near_mean: Sequence[int] = (),
+        known: float = 1.0,
+    ) -> None:
+        """States a blood pressure (mm Hg) with probability `known`.
+
+        Enters what the calculator has of systole and diastole.
+        """
+        self.concepts.add("pressure")
+        draw = self.draw
+        if known < 1 and not draw.chance(known):
+            return
+        systolic = (
+            draw.pick(near) + draw.pick((-1, 0, 0, 1))
+            if near and draw.chance(0.35)
+            else draw.whole(low, high)
+        )
+        diastolic = round(systolic * draw.between(0.52, 0.68))
+        if near_diastolic and draw.chance(0.35):
+            bound = draw.pick(near_diastolic) + draw.pick((-1, 0, 0, 1))
+            systolic, diastolic = max(systolic, bound + 22), bound
+        elif near_mean and draw.chance(0.35):
+            third = draw.whole(10, 17)
+            diastolic = draw.pick(near_mean) + draw.pick((-1, 0, 0, 1)) - third
+            systolic = diastolic + 3 * third
+        # Tables print whole mean pressures (70 to 109): what lies between 69 and 70 belongs to no
+        # class in print.
+        while any(bound - 1 < (systolic + 2 * diastolic) / 3 < bound for bound in near_mean):
+            diastolic += 1
+        unit = draw.pick((" mm Hg", " mmHg"))
+        if "diastolic_mm_hg" in self._names or draw.chance(0.6):
+            reading = Reading(
+                None, f"{systolic}/{diastolic}{unit}", "blood pressure", "BP", systolic
+            )
+        else:
+            reading = Reading(None, f"{systolic}{unit}", "systolic blood pressure", "SBP", systolic)
+        self.note_value("vitals", reading)
+        self.enter("systolic_mm_hg", [systolic, "mm Hg"], what="pressure", reading=reading)
+        if "diastolic_mm_hg" in self._names:
+            self.enter("diastolic_mm_hg", [diastolic, "mm Hg"])
+
+    def note_value(self, place: ValuePlace, reading: Reading) -> None:
+        """Writes a value into the note alone."""
+        self.values[place].append(reading)
+
+    def leave_open(self, *names: str) -> None:
+        """Keeps distractors off findings that the calculator asks for, whether or not the note will state them."""
+        for name in names:
+            self.concepts |= FINDINGS[name].concepts
+
+    def find(
+        self,
+        parameter: str,
+        name: str = "",
+        *,
+        present: float = 0.4,
+        known: float = 0.8,
+        forced: bool | None = None,
+        clouds: bool = False,
+    ) -> bool | None:
+        """States a finding, denies it with probability `known`, or leaves it out.
+
+        Who has one that `clouds` tells nothing.
+        """
+        finding = FINDINGS[name or parameter]
+        self.concepts |= finding.concepts
+        there = self.draw.chance(present) if forced is None else forced
+        if not there and not self.draw.chance(known):
+            self.facts.append(Fact(parameter, None, name or parameter, status="left out"))
+            return None
+        self.enter(parameter, there, what=name or parameter, text=self.state(finding, there=there))
+        if there and clouds:
+            self.voice = "none"
+        return there
+
+    def state(self, finding: Finding, *, there: bool) -> str:
+        """Writes a finding into the note alone, and returns its words."""
+        told, phrases = (finding.told, finding.yes) if there else (finding.denied, finding.no)
+        prose = bool(self._fitting(told)) and not self.brief
+        prose = prose and (finding.kind in STATEMENTS or self.draw.chance(_SENTENCE_SHARE))
+        return self._write(finding.kind, told, phrases, there=there, prose=prose)
+
+    def choose(self, parameter: str, name: str = "", *places: int) -> int:
+        """States one class of a graded finding and returns its place.
+
+        One of `places`, of all where none are given.
+        """
+        grades = GRADES[name or parameter]
+        among = places or range(len(grades))
+        place = among[0] if len(among) == 1 else self.draw.pick(among)
+        grade = grades[place]
+        text = self._write(
+            grade.kind, grade.told, grade.phrases, there=not grade.absent, prose=not self.brief
+        )
+        self.enter(parameter, grade.word, what=name or parameter, text=text)
+        return place
+
+    def _write(
+        self,
+        kind: Kind,
+        told: tuple[str, ...],
+        phrases: tuple[str, ...],
+        *,
+        there: bool,
+        prose: bool,
+    ) -> str:
+        sentences = self._fitting(told) if prose else []
+        text = self.draw.pick(sentences or self._fitting(phrases))
+        if sentences:
+            self.say(PLACES[kind], text)
+        else:
+            self.phrases[kind, there].append(text)
+        return text
+
+    def _fitting(self, wordings: tuple[str, ...]) -> list[str]:
+        """The wordings for this patient's sex, without their mark."""
+        other = "f:" if self.person.sex == "male" else "m:"
+        return [
+            text.removeprefix("m:").removeprefix("f:")
+            for text in wordings
+            if not text.startswith(other)
+        ]

@@ -1,0 +1,225 @@
+"""The values of the notes, drawn on the grid they are printed on from `random()` alone, which is the same in every Python.
+
+Close to a threshold that print rounds (creatinine 2.0 mg/dL: 177 µmol/L, 176.8 by arithmetic) no value is drawn.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+from medical_tasks.io.files import packaged
+
+__all__ = [
+    "AMOUNTS",
+    "MARGIN",
+    "Amount",
+    "Draw",
+    "Place",
+    "Reading",
+    "System",
+    "background",
+    "frozen",
+    "read_json",
+]
+
+
+T = TypeVar("T")
+
+
+class Draw:
+    """A stream of draws that depends on its key alone, never on the process or on what was drawn elsewhere."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self, key: str) -> None:
+        self._next = random.Random(key).random  # noqa: S311 - reproducible on purpose, keeps no secret
+
+    def chance(self, probability: float) -> bool:
+        """Whether something of this probability happens."""
+        return self._next() < probability
+
+    def whole(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, both included."""
+        return low + int(self._next() * (high - low + 1))
+
+    def between(self, low: float, high: float) -> float:
+        """A number from `low` up to `high`."""
+        return low + self._next() * (high - low)
+
+    def pick(self, choices: Sequence[T]) -> T:
+        """One of `choices`."""
+        return choices[int(self._next() * len(choices))]
+
+    def shuffled(self, choices: Sequence[T]) -> list[T]:
+        """All of `choices` in a new order."""
+        left = list(choices)
+        for last in range(len(left) - 1, 0, -1):
+            other = int(self._next() * (last + 1))
+            left[last], left[other] = left[other], left[last]
+        return left
+
+    def some(self, choices: Sequence[T], count: int) -> list[T]:
+        """`count` different ones of `choices`, or all where there are fewer, in a new order."""
+        return self.shuffled(choices)[:count]
+
+
+System: TypeAlias = Literal["us", "si"]
+Place: TypeAlias = Literal["vitals", "labs", "gas"]
+
+NEAR_SHARE = 0.35
+"""Share of the values that stand on a threshold or one printed step beside it, where there is a
+threshold."""
+
+MARGIN = 0.05
+"""Relative distance kept from a threshold that is printed rounded in the form's unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    unit: str  # as it stands in the entities; "" for a pure number, `ft in` for feet and inches
+    texts: tuple[str, ...]  # what may follow the number in a note, its own blank included
+    digits: int = 0  # decimals printed
+    factor: float = 1.0  # of the amount's base unit to this one
+    shift: float = 0.0  # added after the factor (degrees Fahrenheit)
+    step: int = 1  # smallest difference between two values, in the last digit printed
+    exact: bool = True  # whether published thresholds convert to this unit without rounding
+    system: System | None = (
+        None  # the laboratory's system of units it belongs to; None where both write it
+    )
+    names: tuple[str, ...] = ()  # names in prose that go with this unit, instead of the amount's
+    short: tuple[str, ...] = ()  # the same in telegraphic notes
+    grouped: bool = False  # whether thousands are set off by a comma
+
+    def grid(self, base: float) -> int:
+        shown: float = (base * self.factor + self.shift) * 10**self.digits / self.step
+        return round(shown)
+
+    def number(self, grid: int) -> int | float:
+        """The printed number of a grid point.
+
+        Whole without decimals, so that nothing is rounded twice.
+        """
+        counted = grid * self.step
+        return counted / 10**self.digits if self.digits else counted
+
+    def base(self, grid: int) -> float:
+        return (self.number(grid) - self.shift) / self.factor
+
+    def entity(self, grid: int) -> object:
+        if self.unit == "ft in":
+            return [grid // 12, "ft", grid % 12, "in"]
+        return [self.number(grid), self.unit] if self.unit else self.number(grid)
+
+    def text(self, grid: int, draw: Draw) -> str:
+        """A grid point as a note writes it, with its unit."""
+        if self.unit == "ft in":
+            return f"{grid // 12} ft {grid % 12} in"
+        number = self.number(grid)
+        return f"{number:{',' if self.grouped else ''}.{self.digits}f}{draw.pick(self.texts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One measured value of one patient."""
+
+    entity: object
+    text: str  # number and unit
+    name: str
+    short: str  # its name in a telegraphic note
+    base: float  # in the amount's base unit
+
+    def written(self, *, brief: bool) -> str:
+        """Name and value, as a note lists them."""
+        return f"{self.short if brief else self.name} {self.text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount:
+    """A quantity that notes state."""
+
+    names: tuple[str, ...]
+    short: tuple[str, ...]  # its names in telegraphic notes
+    forms: tuple[Form, ...]  # ways to write it; the first form's unit need not be the base unit
+    place: Place
+    usual: tuple[float, float]  # range in which it says nothing, in the base unit
+    concepts: frozenset[
+        str
+    ]  # what it tells of; a note that needs one of them does not state this by the way
+
+    def read(
+        self,
+        draw: Draw,
+        system: System,
+        low: float,
+        high: float,
+        *,
+        near: Sequence[float] = (),
+    ) -> Reading:
+        """Draws a value on a form's grid, from `low` to `high` or close to one of `near`, in the base unit."""
+        form = draw.pick([form for form in self.forms if form.system in (None, system)])
+        close = draw.chance(NEAR_SHARE) if near else False
+        grids: list[int] = []  # of the thresholds that a value may stand on
+        if form.exact:
+            grids = [form.grid(bound) for bound in near if low <= bound <= high]
+        if close and grids:
+            grid = draw.pick(grids) + draw.pick((-1, 0, 0, 1))
+        else:
+            grid = form.grid(draw.between(low, high))
+            if not form.exact:
+                grid = _clear(draw, form, grid, near)
+        return Reading(
+            form.entity(grid),
+            form.text(grid, draw),
+            draw.pick(form.names or self.names),
+            draw.pick(form.short or self.short),
+            form.base(grid),
+        )
+
+
+def _clear(draw: Draw, form: Form, grid: int, near: Sequence[float]) -> int:
+    for bound in near:
+        if abs(form.base(grid) - bound) < MARGIN * bound:
+            side = 1 if draw.chance(0.5) else -1
+            return form.grid(bound * (1 + side * MARGIN)) + side
+    return grid
+
+
+read_json = functools.partial(packaged, __file__)
+"""The data in a file of this folder."""
+
+
+def frozen(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry with tuples for lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+
+
+def _form(entry: dict[str, Any]) -> Form:
+    factor = entry.get("factor", 1.0)
+    return Form(
+        **frozen(entry) | {"factor": factor[0] / factor[1] if isinstance(factor, list) else factor}
+    )
+
+
+def _amount(entry: dict[str, Any]) -> Amount:
+    low, high = entry["usual"]
+    return Amount(
+        names=tuple(entry["names"]),
+        short=tuple(entry["short"]),
+        forms=tuple(_form(form) for form in entry["forms"]),
+        place=entry["place"],
+        usual=(low, high),
+        concepts=frozenset(entry["concepts"].split()),
+    )
+
+
+_DATA: Final = read_json("amounts.json")
+AMOUNTS: Final = {name: _amount(entry) for name, entry in _DATA["amounts"].items()}
+
+
+def background(place: str) -> list[Amount]:
+    """The values, `vitals` or `labs`, that a note may state by the way when the calculator does not ask for them."""
+    return [AMOUNTS[name] for name in _DATA[f"background_{place}"]]

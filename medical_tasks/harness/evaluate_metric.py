@@ -1,0 +1,154 @@
+"""A benchmark's metric for `evaluate`, made of its task and its scorer.
+
+    # metrics/<benchmark>/<benchmark>.py
+    Metric = benchmark_metric(TASK, description=..., inputs=..., columns=..., row=...)
+
+References are rows of the dataset: with the metric's own names, the dataset's official columns or
+its built ones. Whatever else is in a row is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Literal, TypeAlias
+
+import datasets  # noqa: TID253 - only metrics that `evaluate` loads import this module
+import evaluate  # noqa: TID253
+
+from medical_tasks.harness.evaluate_rows import Columns, Row, read_row
+from medical_tasks.scoring.means import mean_interval, proportion_interval
+from medical_tasks.spec import Answer, Item, TaskSpec
+
+ValueType: TypeAlias = Literal["text", "texts", "number"]
+"""What a value of a reference is: a text, a list of texts or a whole number."""
+
+Score: TypeAlias = Callable[..., Mapping[str, object]]
+"""Takes answers, references and the metric's options, and returns all that `compute` returns."""
+
+
+def benchmark_metric(
+    task: TaskSpec,
+    *,
+    description: str,
+    inputs: str,
+    columns: Columns,
+    row: Mapping[str, ValueType],
+    score: Score | None = None,
+    or_text: bool = False,
+) -> type[evaluate.Metric]:
+    """Makes the class that `evaluate.load` finds in a metric's module.
+
+    Args:
+        task: what is scored; its dataset gives citation and links.
+        description: what the metric measures.
+        inputs: arguments and results, for people.
+        columns: where each value of a reference is read.
+        row: the values that a reference has for the scorer, with their types.
+        score: computes the figures; by default `score_rows` of the task.
+        or_text: whether a reference may also be a text.
+
+    Example:
+        >>> Kqa = benchmark_metric(KQA, ..., score=score_answers)
+        >>> Kqa().compute(predictions=[answer], references=[row], verdicts=[["entailment"]])
+    """
+    dataset = next(each for each in task.benchmark.datasets if each.name == task.dataset)
+    text = datasets.Value("string")
+    types = {"text": text, "texts": datasets.Sequence(text), "number": datasets.Value("int64")}
+    fields = {name: types[kind] for name, kind in row.items()}
+    forms = [
+        datasets.Features({"predictions": text, "references": form})
+        for form in ((fields, text) if or_text else (fields,))
+    ]
+    information = evaluate.MetricInfo(
+        description=description,
+        citation=dataset.citation,
+        inputs_description=inputs,
+        features=forms if or_text else forms[0],
+        homepage=dataset.homepage,
+        reference_urls=[dataset.paper],
+    )
+
+    compute = score or partial(score_rows, task)
+
+    def computed(
+        _: object, *, predictions: Sequence[str], references: Sequence[Row], **options: object
+    ) -> Mapping[str, object]:
+        return compute(predictions, references, **options)
+
+    members = {"columns": columns, "_info": lambda _: information, "_compute": computed}
+    return type(task.benchmark.name.title().replace("_", ""), (_DatasetRows,), members)
+
+
+def score_rows(
+    task: TaskSpec,
+    predictions: Sequence[str],
+    references: Sequence[Row],
+    *,
+    confidence: float = 0.95,
+    fields: Callable[[Row], Row] = dict,
+) -> dict[str, float]:
+    """Scores answers by the task's own scorer; the rows count as independent.
+
+    Args:
+        task: one without a judge, with the metrics to return.
+        predictions: the model's texts.
+        references: one for each text.
+        confidence: of the intervals.
+        fields: makes the fields that the scorer reads of a reference.
+
+    Returns:
+        Each metric's mean, nan without rows, and the ends of its interval, `_ci_low` and
+        `_ci_high`; and `n`, the number of rows.
+    """
+    items = [
+        Item(id=str(number), fields=fields(reference), groups={}, cluster=str(number))
+        for number, reference in enumerate(references)
+    ]
+    answers = [Answer(text=text) for text in predictions]
+    scores = task.benchmark.score_items(task, items, answers)
+    result: dict[str, float] = {}
+    for metric in task.metrics:
+        values = [score.values[metric.name] for score in scores]
+        if metric.kind == "proportion":
+            estimate = proportion_interval(values, confidence=confidence)
+        else:
+            estimate = mean_interval(values, confidence=confidence, limits=metric.limits)
+        result[metric.name] = estimate.value
+        result[f"{metric.name}_ci_low"] = estimate.ci_low
+        result[f"{metric.name}_ci_high"] = estimate.ci_high
+    return {**result, "n": len(items)}
+
+
+def reporting_only(task: TaskSpec, *names: str) -> TaskSpec:
+    """The task with some of its metrics."""
+    return replace(task, metrics=tuple(each for each in task.metrics if each.name in names))
+
+
+class _DatasetRows(evaluate.Metric):  # type: ignore[misc]
+    """Reads references before `evaluate` does, which sees them in the form of its features alone."""
+
+    columns: ClassVar[Columns]
+
+    def add_batch(
+        self,
+        *,
+        predictions: Sequence[str] | None = None,
+        references: Sequence[object] | None = None,
+        **inputs: object,
+    ) -> None:
+        """Adds predictions and rows; `compute` calls it too."""
+        if references is not None:
+            references = [
+                read_row(row, self.columns, f"references[{number}]")
+                for number, row in enumerate(references)
+            ]
+        super().add_batch(predictions=predictions, references=references, **inputs)
+
+    def add(
+        self, *, prediction: str | None = None, reference: object = None, **inputs: object
+    ) -> None:
+        """Adds a prediction and its row."""
+        row = read_row(reference, self.columns, "reference")
+        super().add(prediction=prediction, reference=row, **inputs)

@@ -1,0 +1,99 @@
+"""Forms of JSON from files that nobody vouches for, as pydantic models.
+
+A form says in types what a value must be. Nothing is converted: `true` is no number and `"1"` is
+no count. `complaint` puts the first thing that is wrong into one line, with its path:
+
+    class Answer(Form):
+        id: str
+        tries: Count
+
+    complaint(Answer, {"id": "7", "tries": -1})
+    # 'tries: must be greater than or equal to 0, got -1'
+
+pydantic takes 0.2 s to import, so that this module, and every one with forms, is imported inside
+the functions that check something.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from medical_tasks.io.json_records import Field as Rule
+from medical_tasks.io.untrusted import LARGEST_COUNT, is_number, is_plain, shown, shown_path
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_OUR_WORDS: Final = {
+    "missing": "is missing",
+    "extra_forbidden": "is no field of this form",
+    "model_type": "must be an object",
+    "dict_type": "must be an object",
+}
+
+
+class Form(BaseModel):
+    """An object with these fields and no other."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+
+
+class OpenForm(Form):
+    """An object with these fields, beside which there may be others."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def complaint(form: type[Form], value: object) -> str:
+    """Says how a value breaks a form first, as path, rule and value; "" where it does not."""
+    try:
+        form.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        return ": ".join(filter(None, (shown_path(*first["loc"]), _rule(first))))
+    return ""
+
+
+def _rule(first: ErrorDetails) -> str:
+    """What the first wrong value should be, in our words where pydantic's are of Python."""
+    if first["type"] in _OUR_WORDS:
+        return _OUR_WORDS[first["type"]]
+    rule = first["msg"].removeprefix("Value error, ")
+    for subject in ("Input", "String"):
+        rule = rule.replace(f"{subject} should", "must")
+    return f"{rule}, got {shown(first['input'])}"
+
+
+def _plain(text: str) -> str:
+    if not is_plain(text):
+        raise ValueError("must be one line, without control or bidirectional characters")
+    return text
+
+
+def _finite(value: object) -> object:
+    if not is_number(value):
+        raise ValueError("must be a number")
+    return value
+
+
+def follows(rule: Rule) -> AfterValidator:
+    """The same rule as where the project reads files of its own."""
+
+    def check(value: object) -> object:
+        if not rule.holds(value):
+            raise ValueError(f"must be {rule.rule}")
+        return value
+
+    return AfterValidator(check)
+
+
+Plain = Annotated[str, AfterValidator(_plain)]
+"""A text of one line in which nothing is hidden."""
+
+Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+Counts = dict[str, Count]
+Number = Annotated[Any, AfterValidator(_finite)]
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+HashOrEmpty = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]

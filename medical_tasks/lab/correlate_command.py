@@ -1,0 +1,172 @@
+"""The verb `correlate` on the command line; `Correlate` in `options` says what it takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from medical_tasks._version import __version__
+from medical_tasks.errors import IncompleteError, UsageError, check_least, listed
+from medical_tasks.io.output import check_out, tell
+from medical_tasks.io.table import align, figure
+from medical_tasks.io.tables import column_names
+from medical_tasks.lab.options import Correlate
+from medical_tasks.lab.score_table import ScoreTable, read_scores, shown
+
+SCHEMA_VERSION = 1
+RESAMPLES = 2000
+_CONFIDENCE = 0.95
+_SHOWN = 5
+_HEADER = ("score", "against", "rows", "rho", "95 % interval", "tau-b", "95 % interval")
+_OUT_HEADER = (
+    "score", "against", "spearman", "spearman_low", "spearman_high", "kendall", "kendall_low", "kendall_high", "n", "missing",
+)  # fmt: skip
+
+
+def run(arguments: Correlate) -> int:
+    """Prints the coefficients; exit code 5 when a pair has none."""
+    against = column_names("--against", arguments.against) or ()
+    columns = column_names("--columns", arguments.columns)
+    check_least({"--seed": arguments.seed}, 0)
+    out: Path | None = arguments.out
+    check_out(out, arguments.scores, "one of the tables of scores itself")
+    table = read_scores(
+        arguments.scores,
+        names=column_names("--names", arguments.names) or (),
+        wanted=(*against, *(columns or ())),
+        others=columns is None,
+    )
+    correlated = _correlate(table, against, columns or tuple(table.scores), arguments.seed)
+    if out is not None:
+        _write(out, correlated["pairs"])
+    tell(_render(correlated) + (f"\n\n{out}" if out is not None else ""), correlated)
+    return _finish(correlated["pairs"])
+
+
+def _correlate(
+    table: ScoreTable, against: Sequence[str], columns: Sequence[str], seed: int
+) -> dict[str, Any]:
+    """Every chosen column with every one it is set against; what --json prints."""
+    from medical_tasks.lab.correlation import FEWEST_ROWS
+
+    pairs = [
+        _pair(table, score, other, seed) for score in columns for other in against if score != other
+    ]
+    if not pairs:
+        raise UsageError(
+            f"nothing to set against {', '.join(map(shown, against))}: there is no other column of scores."
+        )
+    most = max(pairs, key=lambda pair: int(pair["n"]))
+    if most["n"] < FEWEST_ROWS:
+        raise UsageError(
+            f"fewer than {FEWEST_ROWS} rows have both scores; at most {most['n']} do ({shown(most['score'])} against "
+            f"{shown(most['against'])}, {len(table.names)} rows in all). An order needs {FEWEST_ROWS}, and an interval that says "
+            "something ten or more."
+        )
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "suite_version": __version__,
+        "files": table.files,
+        "rows": len(table.names),
+        "against": list(against),
+        "intervals": {
+            "method": "bootstrap of rows",
+            "confidence": _CONFIDENCE,
+            "resamples": RESAMPLES,
+            "seed": seed,
+        },
+        "pairs": pairs,
+        "text_columns": list(table.texts),
+        "rows_not_in_all_files": list(table.partial),
+    }
+
+
+def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, Any]:
+    from medical_tasks.lab.correlation import FEWEST_ROWS, rank_correlation
+    from medical_tasks.scoring.estimates import as_json
+
+    found = rank_correlation(
+        table.scores[score],
+        table.scores[against],
+        seed=seed,
+        resamples=RESAMPLES,
+        confidence=_CONFIDENCE,
+    )
+    n, reason = found.spearman.n, None
+    if n < FEWEST_ROWS:
+        # Two rows are always in the same or in opposite order: that is no finding.
+        reason = f"{n} rows with both scores, {FEWEST_ROWS} are needed"
+    elif math.isnan(found.spearman.value):
+        reason = "one of the two is the same in all rows"
+    estimates = {"spearman": found.spearman, "kendall": found.kendall}
+    parts = {name: as_json(estimate) for name, estimate in estimates.items()}
+    return {
+        "score": score,
+        "against": against,
+        "n": n,
+        "missing": found.missing,
+        "undefined": reason,
+        **parts,
+    }
+
+
+def _render(correlated: dict[str, Any]) -> str:
+    """The table, and what its intervals mean."""
+    rows = []
+    for pair in correlated["pairs"]:
+        counted = (
+            f"{pair['n']} of {pair['n'] + pair['missing']}" if pair["missing"] else str(pair["n"])
+        )
+        cells = [cell for name in ("spearman", "kendall") for cell in figure(pair[name])[:2]]
+        rows.append((pair["score"], pair["against"], counted, *cells))
+    settings = correlated["intervals"]
+    lines = [
+        *align(_HEADER, rows),
+        "",
+        "rho: Spearman, ranks averaged over ties. tau-b: Kendall. rows: those with both scores.",
+        f"Intervals (95 %): bootstrap of the rows, {settings['resamples']:,} draws, seed {settings['seed']}: where the coefficient "
+        "over many more rows like",
+        "these may lie. The uncertainty of each score is not in them, and rows that are alike (models of one base) make them too "
+        "narrow.",
+    ]
+    if correlated["text_columns"]:
+        lines.append(
+            f"note: not compared, as they hold text: {', '.join(map(shown, correlated['text_columns']))}."
+        )
+    partial = correlated["rows_not_in_all_files"]
+    if partial:
+        lines.append(
+            f"note: {len(partial)} of {correlated['rows']} rows are not in all files: {listed([*map(shown, partial)], _SHOWN)}."
+        )
+    return "\n".join(lines)
+
+
+def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
+    """The table as CSV; what is not defined is an empty cell."""
+    from medical_tasks.data.construction import write_table
+
+    rows: list[Sequence[object]] = [_OUT_HEADER]
+    for pair in pairs:
+        figures = [
+            pair[name][end]
+            for name in ("spearman", "kendall")
+            for end in ("value", "ci_low", "ci_high")
+        ]
+        rows.append((pair["score"], pair["against"], *figures, pair["n"], pair["missing"]))
+    write_table(out, rows)
+
+
+def _finish(pairs: Sequence[dict[str, Any]]) -> int:
+    without = [pair for pair in pairs if pair["undefined"]]
+    if without:
+        said = [
+            f"{shown(pair['score'])} against {shown(pair['against'])} ({pair['undefined']})"
+            for pair in without
+        ]
+        raise IncompleteError(
+            f"{len(without)} of {len(pairs)} pairs have no coefficient: {listed(said, _SHOWN, between='; ')}. Choose the others "
+            "with --columns, or fill in the scores."
+        )
+    return 0

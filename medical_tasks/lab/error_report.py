@@ -1,0 +1,396 @@
+"""The verb `errors` on the command line; `Errors` in `options` says what it takes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from medical_tasks.benchmarks.medcalc_bench.attributes import (
+    X_LABEL,
+    Y_LABEL,
+    AttributePoint,
+    accuracy_by_attributes,
+)
+from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
+from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
+from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
+from medical_tasks.catalog import dataset_spec, task_spec
+from medical_tasks.data.construction import write_table
+from medical_tasks.data.task_data import asked_part, load_task_data
+from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.guard import policy
+from medical_tasks.io.files import WholeFile, read_text
+from medical_tasks.io.output import tell
+from medical_tasks.io.table import align
+from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored
+from medical_tasks.judges.reading import free_text, one_of, quoted, read_object, schema_of
+from medical_tasks.judges.session import open_session
+from medical_tasks.lab.error_types import TYPES, Sorted, sort_error
+from medical_tasks.lab.options import Errors
+from medical_tasks.models.opener import full_name
+from medical_tasks.runs.folder import existing_run_folder
+from medical_tasks.runs.numbers import bounds as shown_bounds
+from medical_tasks.runs.numbers import interval, percent
+from medical_tasks.runs.responses import run_responses
+from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.scoring.estimates import as_json
+from medical_tasks.scoring.intervals import bounds
+from medical_tasks.scoring.means import proportion_interval
+from medical_tasks.spec import Item, Message
+
+__all__ = ["run"]
+
+SCHEMA_VERSION = 2
+MAX_REASON: Final = 400
+"""Longest reason of a judge that is kept, in characters."""
+_KIND_TITLES = {"equation": "Equation-based calculators", "rule": "Rule-based calculators"}
+
+
+Answer: TypeAlias = tuple[Item, str]
+"""A wrong answer, on a row whose label the published rule bears out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """A line of `error_items.csv`.
+
+    `error_type` is "" where `source` gave none, and `reason` says why.
+    """
+
+    task: str
+    id: str
+    error_type: str
+    reason: str
+    source: str
+    cluster: str
+
+
+def _rows(
+    task: str, wrong: Sequence[Answer], found: Iterable[Sorted | ErrorVerdict], source: str
+) -> list[ErrorRow]:
+    return [
+        ErrorRow(task, item.id, each.error_type or "", each.reason, source, item.cluster)
+        for (item, _), each in zip(wrong, found, strict=True)
+    ]
+
+
+def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
+    """The share of each type, with 95 % interval (Wilson) and bounds.
+
+    Those without a type all of another, or all of this.
+    """
+    typed = [row for row in rows if row.error_type in _GIVEN]
+    types: dict[str, Any] = {}
+    for name in _GIVEN:
+        values = [float(row.error_type == name) for row in typed]
+        found = as_json(proportion_interval(values, clusters=[row.cluster for row in typed]))
+        ends = (None if math.isnan(end) else end for end in bounds(values, len(rows)))
+        types[name] = {"meaning": TYPES[name], "count": int(sum(values)), **found}
+        types[name] |= dict(zip(("bound_low", "bound_high"), ends, strict=True))
+        del types[name]["n"]  # that of all types
+    missing = Counter(row.reason for row in rows if not row.error_type)
+    undetermined = sum(row.error_type == "undetermined" for row in rows)
+    coverage = {"asked": len(rows), "scored": len(typed), "undetermined": undetermined}
+    return {
+        "n": len(typed),
+        "coverage": {**coverage, "unscored": dict(missing.most_common())},
+        "types": types,
+    }
+
+
+_GIVEN: Final = tuple(name for name in TYPES if name != "undetermined")
+
+
+def write_errors(folder: Path, report: Mapping[str, Any], rows: Sequence[ErrorRow]) -> list[Path]:
+    """Writes `error_items.csv`, then `errors.json`, each whole or not at all."""
+    items, summary = folder / "error_items.csv", folder / "errors.json"
+    cells = ((row.task, row.id, row.error_type, row.reason, row.source) for row in rows)
+    write_table(items, (("task", "id", "error_type", "reason", "source"), *cells))
+    with WholeFile(summary) as file:
+        file.write(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    return [summary, items]
+
+
+def write_attributes(
+    folder: Path, task: str, model: str, scored: Iterable[tuple[Mapping[str, Any], bool, str]]
+) -> tuple[list[Path], dict[str, Any]]:
+    """Writes accuracy by number of attributes as CSV and as two plots.
+
+    Returns the files and the data for `errors.json`.
+    """
+    points, left_out = accuracy_by_attributes(scored)
+    written, rows = [folder / f"attributes_{task}.csv"], [asdict(each) for each in points]
+    write_table(
+        written[0], (AttributePoint.__dataclass_fields__, *(each.values() for each in rows))
+    )
+    for kind, title in _KIND_TITLES.items():
+        own = [each for each in points if each.kind == kind]
+        written.append(folder / f"attributes_{task}_{kind}.svg")
+        with WholeFile(written[-1]) as file:
+            file.write(attributes_svg(own, title=f"{title}: {model}"))
+    return written, {"points": rows, "left_out": left_out}
+
+
+PROMPT_SHA256: Final = hashlib.sha256("\0".join(JUDGE_TEXTS.values()).encode()).hexdigest()
+"""Hash of every text of ours that goes into the judge's prompts; part of the report."""
+
+_KEYS: Final = {"error_type": one_of("A", "B", "C", "D"), "reason": free_text}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorVerdict:
+    error_type: str | None  # `A` to `D`; None when unscored
+    reason: str  # the judge's reason, or why there is no verdict
+
+
+def judge_messages(item: Item, response: str) -> tuple[Message, ...]:
+    """The judge's question about one wrong answer.
+
+    The reply's last `MAX_REPLY` characters are shown, as in scoring.
+    """
+    texts, fields = JUDGE_TEXTS, item.fields
+    case = texts["case"].format(
+        question=fields["question"],
+        explanation=fields["ground_truth_explanation"],
+        gold=fields["ground_truth_answer"],
+        reply=quoted(response[-MAX_REPLY:]),
+    )
+    return (
+        {
+            "role": "user",
+            "content": "\n\n".join(
+                (texts["task"], texts["types"], texts["quoted"], case, texts["form"])
+            ),
+        },
+    )
+
+
+def read_type(text: str) -> str | Unreadable:
+    """Reads a verdict: one JSON object, alone or in one fenced block."""
+    found = read_object(text, _KEYS)
+    return found if isinstance(found, Unreadable) else str(found["error_type"])
+
+
+def judge_errors(wrong: Sequence[Answer], judge: Judge) -> dict[str, ErrorVerdict]:
+    """Asks a judge about wrong answers; item id to verdict, scored or not, for each."""
+    questions = [
+        Question(
+            id=item.id,
+            messages=judge_messages(item, response),
+            template=PROMPT_SHA256,
+            read=read_type,
+            again=JUDGE_TEXTS["again"],
+            schema=schema_of(_KEYS),
+        )
+        for item, response in wrong
+    ]
+    found: dict[str, ErrorVerdict] = {}
+    for outcome in judge.ask(questions):
+        if isinstance(outcome, Unscored):
+            found[outcome.id] = ErrorVerdict(None, outcome.reason)
+            continue
+        said = read_object(outcome.text, _KEYS)
+        reason = (
+            "" if isinstance(said, Unreadable) else " ".join(said["reason"].split())[:MAX_REASON]
+        )
+        found[outcome.id] = ErrorVerdict(outcome.value, reason)
+    return found
+
+
+_MOST_LABELS = 20
+
+
+def attributes_svg(points: Sequence[AttributePoint], *, title: str) -> str:
+    """Draws accuracy with its intervals as an SVG document."""
+    from jinja2 import Environment
+
+    ordered = sorted(points, key=lambda point: point.attributes)
+    low, high = (ordered[0].attributes, ordered[-1].attributes) if ordered else (0, 1)
+    template = Environment(autoescape=True).from_string(
+        read_text(Path(__file__).with_name("attributes.svg.jinja"))
+    )
+    return template.render(
+        title=title,
+        points=[(point, _words(point)) for point in ordered],
+        low=low,
+        high=high,
+        step=max(1, -(-(high - low + 1) // _MOST_LABELS)),
+        x_label=X_LABEL,
+        y_label=Y_LABEL,
+    )
+
+
+def _words(point: AttributePoint) -> str:
+    return f"{100 * point.accuracy:.1f}% ({100 * point.ci_low:.1f} to {100 * point.ci_high:.1f}), n = {point.n}"
+
+
+def run(arguments: Errors) -> int:
+    """Sorts the errors; exit code 5 when the judge left some without a verdict."""
+    folder: Path = arguments.run
+    results = read_results(folder)
+    known = map(task_spec, results["tasks"])
+    specs = [
+        spec for spec in known if spec.benchmark == BENCHMARK and spec.options["style"] != "twins"
+    ]
+    if not specs:
+        raise UsageError(
+            f"{folder}: no task of MedCalc-Bench (but twins) in it ({', '.join(results['tasks'])}); only its errors have types."
+        )
+    if arguments.responses is not None and len(specs) > 1:
+        names = ", ".join(spec.name for spec in specs)
+        raise UsageError(f"{folder}: --responses goes with one task, the run has {names}.")
+    subjects = [policy.Subject.of(dataset_spec(spec.dataset), task=spec.name) for spec in specs]
+    with policy.protect(subjects, policy.attestation_from(arguments)):
+        return _sorted_errors(arguments, specs, results)
+
+
+def _sorted_errors(arguments: Errors, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
+    folder: Path = arguments.run
+    items = read_items(folder)
+    report: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "tasks": {}}
+    rows, paths, wrong = [], [], dict[str, list[Answer]]()
+    for spec in specs:
+        entry = results["tasks"][spec.name]
+        own = [row for row in items if row["task"] == spec.name]
+        wrong[spec.name], by_id, counts = _wrong_answers(spec, entry["recipe"], own, arguments)
+        told = (row for row in own if row["accuracy"] is not None)
+        scored = [(by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"]) for row in told]
+        written, attributes = write_attributes(
+            folder, spec.name, entry["recipe"]["model"]["name"], scored
+        )
+        paths += written
+        by_rules = _rows(spec.name, wrong[spec.name], map(_sorted, wrong[spec.name]), "rules")
+        rows += by_rules
+        report["tasks"][spec.name] = {
+            **counts,
+            "rules": distribution(by_rules),
+            "attributes": attributes,
+        }
+    if arguments.judge is not None:
+        rows += _judge(arguments, wrong, report)
+    paths = [*write_errors(folder, report, rows), *paths]
+    tell("\n".join([*_tables(report), "", *map(str, paths)]), report)
+    return _finish(report)
+
+
+def _wrong_answers(
+    spec: Any,
+    recipe: Mapping[str, Any],
+    own: Sequence[Mapping[str, Any]],
+    arguments: Errors,
+) -> tuple[list[Answer], dict[str, Item], dict[str, Any]]:
+    part = {key: recipe["data"][key] for key in ("config", "split")}
+    dataset = dataset_spec(spec.dataset)
+    data = load_task_data(spec, dataset, data=arguments.data, **part, **asked_part(recipe))
+    responses = run_responses(
+        spec,
+        data,
+        recipe,
+        arguments.run,
+        responses=arguments.responses,
+        upstream=arguments.upstream,
+    )
+    by_id = {item.id: item for item in data.items}
+    wrong = [row for row in own if row["accuracy"] == 0.0]
+    # nan (a wrong label, or none that the rule could bear out) comes back from parquet as nan.
+    examined = [row for row in wrong if row["accuracy_agreed"] == 0.0]
+    lost = [row["id"] for row in examined if row["id"] not in responses]
+    if lost:
+        raise UsageError(
+            f"{arguments.run}: {len(lost)} scored answers of {spec.name} are not in its store (first: item {lost[0]}). Give the "
+            "folder as `medical-tasks run` left it, or repeat that command and try again."
+        )
+    found = [(by_id[row["id"]], responses[row["id"]]) for row in examined]
+    left_out = len(wrong) - len(examined)
+    counts = {
+        "items": len(own),
+        "wrong": len(wrong),
+        "label_not_borne_out": left_out,
+        "examined": len(found),
+    }
+    return found, by_id, counts
+
+
+def _sorted(answer: Answer) -> Sorted:
+    item, response = answer
+    found = sort_error(item.fields, response)
+    if found is None:
+        raise ValueError(f"item {item.id}: no wrong answer on a row that can be relied on")
+    return found
+
+
+def _judge(
+    arguments: Errors, wrong: Mapping[str, Sequence[Answer]], report: dict[str, Any]
+) -> list[ErrorRow]:
+    run = existing_run_folder(arguments.run)
+    judge_args = dict(arguments.judge_args)
+    how: Any = {"store": run.answers, "log_dir": run.logs, "label": "errors", "must_read": True}
+    rows = []
+    with open_session(full_name(arguments.judge or ""), judge_args, JudgeOptions(), **how) as judge:
+        for name, found in wrong.items():
+            verdicts = judge_errors(found, judge)
+            judged = _rows(name, found, (verdicts[item.id] for item, _ in found), "judge")
+            rows += judged
+            report["tasks"][name]["judge"] = {
+                "model": {"name": judge.name, **judge.identity},
+                "prompt_sha256": PROMPT_SHA256,
+                **distribution(judged),
+            }
+    return rows
+
+
+def _tables(report: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for name, entry in report["tasks"].items():
+        lines.append(
+            f"{name}: {entry['wrong']} of {entry['items']} wrong; {entry['examined']} examined, "
+            f"{entry['label_not_borne_out']} left out (label not borne out by the published rule)"
+        )
+        rows, notes = [], []
+        for source in ("rules", "judge"):
+            if source not in entry:
+                continue
+            part = entry[source]
+            for kind, each in part["types"].items():
+                shares = (percent(each["value"]), interval(each), shown_bounds(each))
+                rows.append((source, kind, each["meaning"], str(each["count"]), *shares))
+            if part["coverage"]["undetermined"]:
+                notes.append(
+                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. "
+                    f"Shares are over the other {part['n']}; the bounds are for all, whatever type the undetermined ones have."
+                )
+        lines += [
+            *align(
+                ("source", "type", "meaning", "n", "share %", "95 % interval", "bounds %"), rows
+            ),
+            *notes,
+        ]
+        lines.append("")
+        points = [
+            (p["kind"], str(p["attributes"]), "", percent(p["accuracy"]), interval(p), str(p["n"]))
+            for p in entry["attributes"]["points"]
+        ]
+        lines += align(("kind", "attributes", "", "accuracy %", "95 % interval", "n"), points)
+        lines.append("")
+    return lines[:-1]
+
+
+def _finish(report: Mapping[str, Any]) -> int:
+    missing = []
+    for name, entry in report["tasks"].items():
+        if reasons := entry.get("judge", {"coverage": {"unscored": {}}})["coverage"]["unscored"]:
+            missing.append(
+                f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
+            )
+    if missing:
+        raise IncompleteError(
+            f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over those it gave, with bounds for "
+            "the rest. Give the same command again to ask for the missing ones."
+        )
+    return 0

@@ -1,0 +1,846 @@
+"""Sorts wrong answers into the error types of the paper without a judge.
+
+The types are those of Khandekar et al. 2024, section 4.1. One is given only on evidence in the
+reply; the earliest counts (`docs/medcalc_errors.md`): knowledge, then extraction, then
+computation. Arithmetic is the error only where, put right, it gives the right answer.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
+
+from medical_tasks.benchmarks.medcalc_bench.gold import (
+    decimal_or_none,
+    entities_of,
+    label_agrees,
+    limits,
+    recompute_or_none,
+)
+from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
+from medical_tasks.benchmarks.medcalc_bench.scoring import decide
+from medical_tasks.calculators import Result, find
+from medical_tasks.calculators.drugs import EQUIVALENT_MG, FACTORS
+from medical_tasks.calculators.inputs import Quantity
+from medical_tasks.io.files import packaged
+from medical_tasks.lab.score_reading import (
+    Criterion,
+    Reading,
+    ScoreReading,
+    criteria_of,
+    other_points,
+    read_score,
+    words_of,
+)
+from medical_tasks.lab.working import (
+    NUMBER,
+    Chain,
+    Equation,
+    Working,
+    chains,
+    close,
+    read_working,
+)
+
+__all__ = ["TYPES", "ErrorType", "Sorted", "sort_error"]
+
+ErrorType: TypeAlias = Literal["A", "B", "C", "D", "undetermined"]
+
+TYPES: Final[Mapping[str, str]] = {
+    "A": "knowledge",
+    "B": "extraction",
+    "C": "computation",
+    "D": "other",
+    "undetermined": "no evidence in the reply",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """What a wrong answer was sorted as, with the evidence in one line."""
+
+    error_type: ErrorType
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number of the patient that the calculator takes."""
+
+    parameter: str
+    name: str
+    used: float  # in the formula's unit
+    accepted: tuple[float, ...]  # the forms in which it may be stated at all
+    forms: tuple[float, ...]  # the fewer ones in which a calculation takes it
+
+    def is_among(self, numbers: Iterable[float], tolerance: float = 0.005) -> bool:
+        """Whether it is stated among some numbers."""
+        return among(self.accepted, numbers, tolerance)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A wrong answer with what the row and the reply say."""
+
+    calculator_id: int
+    result: Result
+    values: tuple[Value, ...]
+    working: Working
+    final: float | None
+    low: float
+    high: float
+
+    @property
+    def gold(self) -> float:
+        """The right answer."""
+        return (self.low + self.high) / 2
+
+    @cached_property
+    def constants(self) -> tuple[Constant, ...]:
+        """The constants that every form of the formula has for this patient."""
+        return constants_of(self.calculator_id, self.result.used)
+
+    @cached_property
+    def needed(self) -> list[Value]:
+        """The values that a right calculation shows."""
+        unused = _UNUSED.get(self.calculator_id, ())
+        return [value for value in self.values if value.parameter not in unused]
+
+    @cached_property
+    def chains(self) -> list[Chain]:
+        """The calculations of the reply, the last first."""
+        found = chains(self.working.equations)
+        several = self.calculator_id == _OPIOIDS and len(self.result.used["doses"]) > 1
+        return [
+            each
+            for each in found
+            if len(each.last.numbers) > 1 and ("+" in each.last.text or not several)
+        ]
+
+    def takes_all(self, chain: Chain) -> bool:
+        """Whether every value of the patient goes into a calculation."""
+        return all(among(value.forms, chain.numbers, _NEARLY) for value in self.needed)
+
+    def other_sex(self) -> str | None:
+        """The sex that a reply gives the patient and the row does not; None where it gives none."""
+        stated = _stated_sex(self.working.text)
+        return stated if stated != self.result.used.get("sex") else None
+
+
+_COCKCROFT_GAULT, _CKD_EPI, _STEROIDS, _OPIOIDS = 2, 3, 24, 49
+_UNUSED: Final[Mapping[int, tuple[str, ...]]] = {
+    _COCKCROFT_GAULT: ("height_cm", "weight_kg"),
+    38: ("age_years",),
+}
+"""Values that a right calculation may not show: those that only choose a weight or a factor."""
+_NEARLY: Final = 0.015
+"""Relative difference of a value whose conversion was rounded on the way."""
+_RESULT: Final = 0.01
+"""Relative difference of an answer from the result that it was rounded from."""
+
+
+def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
+    """The numbers of a row that its calculator takes."""
+    calculator = find(result.calculator_id)
+    found = []
+    for key, raw in entities_of(row).items():
+        item = calculator.input_named(key)
+        if not isinstance(item, Quantity):
+            continue
+        used = result.used.get(item.parameter)
+        if isinstance(used, bool) or not isinstance(used, int | float):
+            continue
+        number = raw[0] if isinstance(raw, list) and raw else raw
+        stated = float(used)
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            stated = float(number)
+        found.append(
+            Value(
+                parameter=item.parameter,
+                name=item.name,
+                used=float(used),
+                accepted=accepted_values(item.parameter, stated, float(used)),
+                forms=shifted_values(stated, float(used)),
+            )
+        )
+    for number in _doses(result):
+        found.append(Value("", "dose", number, accepted_values("", number, number), (number,)))
+    return tuple(found)
+
+
+def _doses(result: Result) -> list[float]:
+    """The numbers of the two calculators whose entities are doses of drugs.
+
+    A dose once a day may not show its 1.
+    """
+    if result.calculator_id == _STEROIDS:
+        return [float(result.used["source_dose_mg"])]
+    if result.calculator_id == _OPIOIDS:
+        numbers = [
+            number for dose in result.used["doses"] for number in (dose.amount, dose.per_day)
+        ]
+        return [float(number) for number in numbers if number not in (None, 1)]
+    return []
+
+
+def among(accepted: Iterable[float], numbers: Iterable[float], tolerance: float = 0.005) -> bool:
+    """Whether one of some numbers is one of the accepted ones, whatever its sign."""
+    return any(
+        close(one, abs(number), tolerance) for one, number in itertools.product(accepted, numbers)
+    )
+
+
+def short(text: str) -> str:
+    """A text in one line of at most 80 characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
+    """Sorts one answer; None for a right one, and for a row whose label cannot be relied on."""
+    result = recompute_or_none(row)
+    if result is None or not label_agrees(row, result.answer):
+        return None
+    calculator_id = int(row["calculator_id"])
+    decision = decide(
+        response,
+        calculator_id=calculator_id,
+        gold=row["ground_truth_answer"],
+        lower=row["lower_limit"],
+        upper=row["upper_limit"],
+        output_type=row.get("output_type"),
+    )
+    if decision.correct:
+        return None
+    if not decision.parsed:
+        why = f"no answer that can be read: {decision.why}" if response.strip() else "empty reply"
+        return Sorted("D", why)
+    working = read_working(response)
+    if isinstance(result.answer, str | tuple):
+        return date_error(calculator_id, result, working)
+    gold = decimal_or_none(row["ground_truth_answer"])
+    if gold is None:  # label_agrees has read it
+        raise ValueError(
+            f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number"
+        )
+    answer = decimal_or_none(
+        decision.parsed.removesuffix("%")
+    )  # None where the reply leaves open which
+    case = Case(
+        calculator_id,
+        result,
+        values_of(row, result),
+        working,
+        None if answer is None else float(answer),
+        *limits(gold, row["lower_limit"], row["upper_limit"]),
+    )
+    criteria = criteria_of(result, {each.parameter: each.accepted for each in case.values})
+    found = score_error(case, criteria) if criteria else equation_error(case)
+    if found is not None:
+        return found
+    shown = working.equations or len(working.pieces) > 2 or len(working.numbers) > 2
+    return Sorted("undetermined", "no evidence for one type" if shown else "no working is shown")
+
+
+# ---- Scores ----
+
+
+def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
+    """The earliest error that points show.
+
+    Differences count that together explain the answer, or where every criterion is read.
+    """
+    found = read_score(case.working, criteria)
+    clear = found.clear()
+    differing = [each for each in clear.values() if each.given != each.criterion.points]
+    invented = found.invented()
+    if not differing:
+        return (
+            _unknown_criterion(case, found, clear)
+            or _invented_criterion(case, found, clear)
+            or _wrong_sum(case, found, clear)
+        )
+    away = sum((each.given or 0) - each.criterion.points for each in differing)
+    added = sum(points for _, points in invented)
+    explained = _explains(case, away)
+    if invented and not explained and _explains(case, away + added):
+        return _invented(*invented[0])
+    return _earliest(differing if explained else _beyond_doubt(differing, found, clear))
+
+
+def _beyond_doubt(
+    differing: Sequence[Reading], found: ScoreReading, clear: Mapping[int, Reading]
+) -> list[Reading]:
+    """The differences that count although they do not explain the answer."""
+    if not _is_complete(found, clear):
+        return []
+    return [reading for reading in differing if not reading.is_recital()]
+
+
+def _earliest(differing: Sequence[Reading]) -> Sorted:
+    if not differing:
+        return Sorted("undetermined", "the points that could be read do not account for the answer")
+    errors = map(_difference, differing)
+    return min(errors, key=lambda error: _ORDER.index(error.error_type))
+
+
+_ORDER: Final = ("A", "undetermined", "B")
+"""Of differences the first of these counts: an open one may be one of knowledge."""
+
+
+def _explains(case: Case, away: float) -> bool:
+    return case.final is not None and close(case.gold + away, case.final)
+
+
+def _is_complete(found: ScoreReading, clear: Mapping[int, Reading]) -> bool:
+    """Whether the points of every criterion that counts have been read, and of none several."""
+    counted = all(place in clear for place, each in enumerate(found.criteria) if each.points)
+    return counted and not any(len(each.points) > 1 for each in found.readings.values())
+
+
+def _difference(reading: Reading) -> Sorted:
+    own, given = reading.criterion, reading.given
+    same, open_points = other_points(reading)
+    said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"
+    if same is False and given in open_points:
+        return Sorted("B", f"{said} for another finding: {short('; '.join(reading.texts))!r}")
+    right_finding = same and own.present is not False
+    if given not in own.possible or (right_finding and given not in open_points):
+        return Sorted("A", said)
+    if same is None and own.present is not None and given in open_points:
+        return Sorted("B", f"{said}, as for another finding")
+    return Sorted("undetermined", f"{said}; it does not say clearly what the patient has")
+
+
+def _unknown_criterion(
+    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
+) -> Sorted | None:
+    """A: the one criterion that the reply never names is the whole difference."""
+    counted = {place for place, each in enumerate(found.criteria) if each.points}
+    others = set(range(len(found.criteria))) - counted
+    unnamed = set(range(len(found.criteria))) - found.named
+    listed = len(others & found.named) >= MOST_CRITERIA * len(others)
+    if found.extras or not listed or len(unnamed) != 1 or not unnamed <= counted:
+        return None
+    (place,) = unnamed
+    own = found.criteria[place]
+    if counted - unnamed <= clear.keys() and _explains(case, -own.points):
+        return Sorted(
+            "A", f"{own.label}: a criterion the reply does not know, worth {own.points:+g}"
+        )
+    return None
+
+
+def _invented_criterion(
+    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
+) -> Sorted | None:
+    """A: a criterion that the rule does not have is the whole difference."""
+    invented = found.invented()
+    counted = {place for place, each in enumerate(found.criteria) if each.points}
+    all_named = len(found.named) == len(found.criteria)
+    if len(invented) != 1 or not all_named or not counted <= clear.keys():
+        return None
+    return _invented(*invented[0]) if _explains(case, invented[0][1]) else None
+
+
+def _invented(text: str, points: float) -> Sorted:
+    return Sorted("A", f"{short(text)!r} gives {points:+g}, which is no criterion of the rule")
+
+
+MOST_CRITERIA: Final = 0.6
+"""Share of the criteria without points that a reply names, if an unnamed one is unknown to it."""
+_SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)+\)?")
+
+
+def _wrong_sum(case: Case, found: ScoreReading, clear: Mapping[int, Reading]) -> Sorted | None:
+    """C: a sum has another total than its true one, which is right; or only the total is wrong."""
+    gold = case.gold
+    for equation in case.working.equations:
+        stated = equation.stated
+        if stated is not None and _adds_up_to(gold, equation) and not close(stated, gold):
+            return Sorted("C", f"{short(equation.text)} is {gold:g}, the reply makes it {stated:g}")
+    if not _is_complete(found, clear) or _is_cut_off(found) or found.invented():
+        return None
+    if case.final is None or not found.totals:
+        return None
+    if close(found.totals[-1], gold):
+        return Sorted(
+            "undetermined",
+            f"the working ends with {gold:g}, which is right; the answer given is not",
+        )
+    unclear = (found.readings[place] for place in found.readings.keys() - clear.keys())
+    explained = any(_may_explain(reading, case) for reading in unclear)
+    if explained or not close(found.totals[-1], case.final):
+        return None
+    return Sorted(
+        "C",
+        f"every criterion has the right points, {gold:g} in all; the reply makes it {case.final:g}",
+    )
+
+
+def _may_explain(reading: Reading, case: Case) -> bool:
+    """Whether a criterion without clear points may be what makes the answer wrong."""
+    own = reading.criterion
+    could = any(_explains(case, points - own.points) for points in own.possible)
+    return reading.has_numbers() or (could and other_points(reading)[0] is not True)
+
+
+def _adds_up_to(gold: float, equation: Equation) -> bool:
+    is_sum = _SUM.fullmatch(equation.text) is not None and len(equation.numbers) >= 2
+    return is_sum and close(equation.value, gold)
+
+
+def _is_cut_off(found: ScoreReading) -> bool:
+    """Whether so few criteria are read that a reply that breaks off would look complete."""
+    with_points = sum(bool(each.given) for each in found.readings.values())
+    return len(found.readings) < MOST_CRITERIA * len(found.criteria) and with_points < 2
+
+
+# ---- Equations: constants ----
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number of a formula."""
+
+    name: str  # in reasons
+    values: tuple[float, ...]
+    words: str = ""  # a pattern of words that say the same
+    by_sex: bool = False  # whether it depends on the patient's sex
+
+
+def _constant(entry: Mapping[str, Any], *, by_sex: bool = False) -> Constant:
+    return Constant(
+        f"{entry['values'][0]:g}", tuple(entry["values"]), entry.get("words", ""), by_sex
+    )
+
+
+_DATA: Final = packaged(__file__, "equation_constants.json")
+CONSTANTS: Final[Mapping[int, tuple[Constant, ...]]] = {
+    int(number): tuple(map(_constant, entries)) for number, entries in _DATA["constants"].items()
+}
+"""Calculator id to the constants that every form of its formula has; scores have none."""
+_BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
+    int(number): {sex: _constant(entry, by_sex=True) for sex, entry in entries.items()}
+    for number, entries in _DATA["by_sex"].items()
+}
+
+
+def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
+    """The constants that every form of a formula has for a patient."""
+    if calculator_id == _OPIOIDS:
+        factors = {
+            dose.drug: FACTORS[dose.drug][0] for dose in used["doses"] if dose.drug in FACTORS
+        }
+        return tuple(
+            Constant(f"{factor:g} ({drug})", (factor,))
+            for drug, factor in factors.items()
+            if factor != 1
+        )
+    if calculator_id == _STEROIDS:
+        source, target = used["source_steroid"], used["target_steroid"]
+        from_mg, to_mg = EQUIVALENT_MG[source], EQUIVALENT_MG[target]
+        ratios = (to_mg / from_mg, from_mg / to_mg)
+        # Every table of equivalents gives the same ratios, whichever drug it puts at 1 or at 5.
+        return (Constant(f"{to_mg:g} to {from_mg:g}", ratios),) if source != target else ()
+    found = list(CONSTANTS.get(calculator_id, ()))
+    if for_sex := _BY_SEX.get(calculator_id, {}).get(str(used.get("sex"))):
+        found.append(for_sex)
+    if calculator_id == _CKD_EPI:
+        female = used["sex"] == "female"
+        divisor, exponent = (0.7, 0.241) if female else (0.9, 0.302)
+        exponent = exponent if used["creatinine_mg_dl"] <= divisor else 1.2
+        found += [Constant(f"{n:g}", (n,), by_sex=True) for n in (divisor, exponent)]
+    return tuple(found)
+
+
+_CONVERSIONS: Final[Mapping[str, Sequence[float]]] = _DATA["conversions"]
+"""Factors between the usual units of a value."""
+_FACTORS: Final = tuple(factor for factors in _CONVERSIONS.values() for factor in factors)
+_POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
+
+
+def accepted_values(parameter: str, raw: float, used: float) -> tuple[float, ...]:
+    """A value as the note has it, as the formula takes it, and in the usual other units."""
+    bases, found = {abs(used), abs(raw)}, {*shifted_values(raw, used)}
+    for factor in _CONVERSIONS.get(parameter, ()):
+        converted = {each for base in bases for each in (base * factor, base / factor)}
+        found |= converted | {each / 100 for each in converted}
+    if parameter == "temperature_c":
+        found |= {base * 1.8 + 32 for base in bases} | {abs(base - 32) / 1.8 for base in bases}
+    return tuple(sorted(found))
+
+
+def shifted_values(raw: float, used: float) -> tuple[float, ...]:
+    """A value as a calculation takes it: as given or converted, its decimal point anywhere."""
+    return tuple(sorted(base * power for base in {abs(used), abs(raw)} for power in _POWERS))
+
+
+FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)?)?")
+"""A height in feet and inches."""
+
+
+def _stands(constant: Constant, case: Case) -> bool:
+    """Whether a constant is in the reply, or joined with a value to another number."""
+    numbers = case.working.numbers
+    if _is_stated(constant, case):
+        return True
+    used = [value.used for value in case.values]
+    for one, value in itertools.product(constant.values, used):
+        joined = [one * value]
+        if case.calculator_id not in (_STEROIDS, _OPIOIDS):
+            joined += [value / one, one - value, one + value, one / value if value else one]
+        # A sum that hardly differs from the value is the value itself.
+        telling = [abs(each) for each in joined if abs(each) >= 0.01 and not among(used, [each])]
+        if among(telling, numbers, 0.002):
+            return True
+    # Steroid tables state two doses, whose ratio counts.
+    return case.calculator_id == _STEROIDS and any(
+        b != 0 and close(a / b, one, 0.01)
+        for a, b in itertools.permutations(numbers[:_MOST_DOSES], 2)
+        for one in constant.values
+    )
+
+
+_MOST_DOSES: Final = 60
+
+
+def _is_stated(constant: Constant, case: Case) -> bool:
+    if constant.words and re.search(constant.words, case.working.text, re.IGNORECASE):
+        return True
+    for number, one in itertools.product(case.working.numbers, constant.values):
+        digits = len(repr(number).partition(".")[2])
+        rounded = abs(one) >= 0.1 and digits >= 2 and number == round(one, digits)
+        if rounded or close(number, one, 1e-4):
+            return True
+    return False
+
+
+# ---- Equations: the types in their order ----
+
+
+def equation_error(case: Case) -> Sorted | None:
+    """The earliest error that the calculations show."""
+    return _only_computation(case) or _knowledge(case) or _extraction(case)
+
+
+def _only_computation(case: Case) -> Sorted | None:
+    """C: put right, the arithmetic gives the right answer: formula and values were right."""
+    for chain in case.chains:
+        last = chain.last
+        if last.right and case.final is not None and close(chain.value, case.final, _RESULT):
+            return None  # the answer given is this one's result
+        right = case.low <= chain.value <= case.high
+        by_chance = case.low <= last.value <= case.high and len(last.numbers) > 2
+        if not case.values or not (right or by_chance) or not case.takes_all(chain):
+            continue
+        if not all(_stands(constant, case) for constant in _constants_in_play(case)):
+            return None
+        if not right:
+            return Sorted("undetermined", "a calculation gives the right answer after a wrong one")
+        if case.final is not None and _shifted(case.final, chain.value):
+            return Sorted(
+                "undetermined", "the right result in another unit, or with its decimal point moved"
+            )
+        return Sorted("C", _wrong_result(case) or _wrong_answer(chain))
+    return None
+
+
+def _wrong_result(case: Case) -> str:
+    """The first calculation with another result than stated, not only in another unit."""
+    for each in case.working.equations:
+        if not each.right and each.stated is not None and not _shifted(each.stated, each.value):
+            return f"{short(each.text)} is {each.value:.6g}, the reply says {each.stated:.6g}"
+    return ""
+
+
+def _wrong_answer(chain: Chain) -> str:
+    return f"{short(chain.last.text)} is {chain.value:.6g}, which is right; the answer given is not"
+
+
+def _shifted(final: float, value: float) -> bool:
+    return final != 0 and any(
+        close(final * 10.0**power, value, _RESULT) for power in (-6, -3, -2, -1, 1, 2, 3, 6)
+    )
+
+
+def _constants_in_play(case: Case) -> list[Constant]:
+    """The constants that the reply must have; those of a sex only where it states that sex."""
+    own = case.result.used.get("sex")
+    same_sex = own is not None and _stated_sex(case.working.text) == own
+    return [each for each in case.constants if same_sex or not each.by_sex]
+
+
+_FORMULA: Final = re.compile(r"\d\s?(?:[*×]|x )\s?[(A-Za-z]")
+"""A number times a name: "141 × (Scr / 0.9)"."""
+
+
+def _knowledge(case: Case) -> Sorted | None:
+    """A: a constant of the formula is missing, or the right values went into another formula."""
+    working = case.working
+    with_values = any(value.is_among(working.numbers) for value in case.values)
+    formula = working.equations or _FORMULA.search(working.text)
+    if not formula or not with_values:
+        return None
+    for constant in _constants_in_play(case):
+        if not _stands(constant, case):
+            return Sorted(
+                "A",
+                f"the formula's constant {constant.name} is not in the reply, "
+                "nor a number it could be part of",
+            )
+    if case.other_sex():
+        return None  # another factor may come from another sex, which is no other formula
+    return _other_weight(case) or _other_formula(case)
+
+
+_ADJUSTED_WEIGHT: Final = re.compile(
+    r"(?i)\badjusted (?:body )?weight(?![^.\n]{0,60}\bformula)[^.\n\d]{0,60}?"
+    r"(?:\bis|\bas|\bof|=|:)\s{0,2}(?P<kg>\d+(?:\.\d+)?)(?= ?kg)"
+)
+"""A sentence that names the weight which a reply goes on with."""
+_CLOSE_WEIGHT: Final = 0.02
+
+
+def _other_weight(case: Case) -> Sorted | None:
+    """A: of actual, ideal and adjusted weight the reply takes another one than the rule."""
+    if case.calculator_id != _COCKCROFT_GAULT or not all(_is_told(v, case) for v in case.values):
+        return None
+    used = case.result.used
+    factor = 0.85 if used["sex"] == "female" else 1.0
+    right = case.gold * 72 * used["creatinine_mg_dl"] / (factor * (140 - used["age_years"]))
+    taken = _weight_taken(case, 140 - used["age_years"])
+    if taken is None or close(taken, right, _CLOSE_WEIGHT):
+        return None
+    return Sorted("A", f"the weight taken is {taken:.6g} kg, the rule takes {right:.6g} kg")
+
+
+def _weight_taken(case: Case, years: float) -> float | None:
+    """The number beside age, creatinine and constants in the last clearance, or the one named."""
+    actual = next(value for value in case.values if value.parameter == "weight_kg")
+    for chain in case.chains:
+        numbers = set(chain.last.numbers)
+        left = {
+            each
+            for each in numbers
+            if actual.is_among([each]) or not _is_known(each, case, case.needed, [years])
+        }
+        if 72 in numbers and len(left) == 1:
+            return left.pop()
+    named = _ADJUSTED_WEIGHT.findall(case.working.text)
+    return float(named[-1]) if named else None
+
+
+_CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
+"""Formulas that have a factor by race, age, weight or drug.
+
+Another value of it is as likely another reading of the note.
+"""
+
+
+def _other_formula(case: Case) -> Sorted | None:
+    """A: the calculation of the answer takes every value and is far from the right answer."""
+    if case.final is None or case.calculator_id in _CHOOSES or not _is_plain(case):
+        return None
+    for chain in case.chains:
+        last = chain.last
+        results = [last.value] if last.stated is None else [last.value, last.stated]
+        takes_all = all(among([value.used], chain.numbers, 0.002) for value in case.values)
+        far = not chain.put_right and _is_far(chain.value, case)
+        if takes_all and far and among(results, [case.final], _RESULT):
+            return Sorted(
+                "A",
+                f"{short(last.text)} takes the right values and is {chain.value:.6g}: "
+                "another formula",
+            )
+    return None
+
+
+def _is_plain(case: Case) -> bool:
+    """Whether sex and values are stated as they are, and no constant could be taken for a value."""
+    own = case.result.used.get("sex")
+    if own is not None and _stated_sex(case.working.text) is None:
+        return False
+    constants = [0.0, 1.0, *(number for each in case.constants for number in each.values)]
+    for value in case.values:
+        instead = _stated_instead(value, case.working.text)
+        other = instead is not None and not value.is_among([instead])
+        if other or among(constants, [value.used]):
+            return False
+    return True
+
+
+def _is_far(value: float, case: Case) -> bool:
+    """Whether a result is away from the right answer by more than rounding and units make."""
+    margin = 0.75 * max(case.high - case.low, 0.05 * abs(case.gold))
+    return abs(value - case.gold) > margin and not _shifted(value, case.gold)
+
+
+_SEX_OF_A_RULE: Final = re.compile(
+    r"(?i)\b(?:if|for|when|in)\b(?: (?:the|a|an|patient|is|are|was|being))*"
+    r" (?:fe)?(?:males?|m[ae]n|wom[ae]n|girls?|boys?)\b(?: (?:and|or) (?:fe)?(?:males?|m[ae]n))?"
+)
+"""A sex that a rule speaks of: "0.85 if the patient is female"."""
+
+
+def _stated_sex(text: str) -> str | None:
+    """The sex that a reply gives the patient; None where it gives none, or both."""
+    text = _SEX_OF_A_RULE.sub(" ", text)
+    female = re.search(r"\b(?:female|woman|girl|women|females)\b", text, re.IGNORECASE) is not None
+    male = re.search(r"\b(?:male|man|boy|men|males)\b", text, re.IGNORECASE) is not None
+    if female == male:
+        return None
+    return "female" if female else "male"
+
+
+def _extraction(case: Case) -> Sorted | None:
+    """B: another sex, or another number where a value of the patient belongs."""
+    text = case.working.text
+    own, stated = case.result.used.get("sex"), case.other_sex()
+    if stated is not None and own in ("female", "male"):
+        return Sorted("B", f"the patient is {own}, the reply says {stated}")
+    for value in case.values:
+        other = None if _is_told(value, case) else _stated_instead(value, text)
+        if other is not None:
+            return Sorted(
+                "B",
+                f"{value.name}: {value.used:.6g} is nowhere in the reply, "
+                f"which has {other:.6g} for it",
+            )
+    return _other_value(case)
+
+
+def _other_value(case: Case) -> Sorted | None:
+    """B: the last calculation with the patient's values has a strange number in place of one."""
+    for chain in case.chains:
+        missing = [value for value in case.needed if not value.is_among(chain.numbers, _NEARLY)]
+        if 2 * len(missing) > len(case.needed):
+            continue
+        strange = {
+            number
+            for number in chain.last.numbers
+            if not _is_known(number, case, case.values) and not _is_result(number, case)
+        }
+        if len(missing) != 1 or len(strange) != 1:
+            return None
+        (value,), (other,) = missing, strange
+        reason = f"{short(chain.last.text)} takes {other:.6g}, not {value.used:.6g}"
+        return Sorted("B", f"{value.name}: {reason}")
+    return None
+
+
+def _is_known(
+    number: float, case: Case, values: Iterable[Value], further: Iterable[float] = ()
+) -> bool:
+    """Whether a number is a value, a constant, a power of ten, a unit's factor or a further one."""
+    constants = (one for each in case.constants for one in each.values)
+    known = (0.0, *_POWERS, *_FACTORS, *constants, *further)
+    return among(known, [number], 0.002) or any(
+        value.is_among([number], _NEARLY) for value in values
+    )
+
+
+def _is_result(number: float, case: Case) -> bool:
+    written = re.escape(f"{number:g}")
+    return re.search(rf"[\d)]\s*[=≈]\s*-?\s?{written}(?!\d)", case.working.text) is not None
+
+
+def _is_told(value: Value, case: Case) -> bool:
+    inches = [
+        float(match[1]) * 12 + float(match[2] or 0) for match in FEET.finditer(case.working.text)
+    ]
+    heights = (each * unit for each in inches for unit in (1, 2.54, 0.0254))
+    return value.is_among([*case.working.numbers, *heights])
+
+
+_GROUP = re.compile(
+    r"\s*(?:-\s?\d|to \d|or (?:older|more|less|above|below|higher|greater|over|under)|\+(?!\s*\d))",
+    re.IGNORECASE,
+)
+"""After a number: a range or a bound of the rule."""
+_OPERATOR = re.compile(r" *[-+*/^×÷−]")
+_NOT_THE_PATIENTS: Final = frozenset(
+    {"normal", "urine", "urinary", "ideal", "adjusted", "corrected", "reference"}
+)
+"""Words before the name of a value that make it another value."""
+
+
+def _stated_instead(value: Value, text: str) -> float | None:
+    """The one number that the reply gives for a value by "=", ":", "is" or "of".
+
+    None when there is none, or several.
+    """
+    words = words_of(value.parameter)
+    if not words:
+        return None
+    pattern = re.compile(
+        rf"(?P<before>\w+\s)?(?<![\w/])(?:{words})\s{{0,2}}(?:\((?![^)]*\d)[^"
+        rf")\n]{{0,24}}\)\s{{0,2}})?"
+        r"(?:level |value |count )?(?:=|:|is|was|of)\s{0,2}",
+        re.IGNORECASE,
+    )
+    found: set[float] = set()
+    for match in pattern.finditer(text):
+        number = NUMBER.match(text, match.end())
+        before = (match["before"] or "").strip().lower()
+        if number is None or before in _NOT_THE_PATIENTS:
+            continue
+        if not _GROUP.match(text, number.end()) and not _OPERATOR.match(text, number.end()):
+            found.add(float(number[0].replace(",", "")))
+    return found.pop() if len(found) == 1 else None
+
+
+# ---- Dates ----
+
+_COUNTED = {13: r"\b(?:280|40|naegele|nine|9|7|seven)\b", 68: r"\b(?:14|2|two|fourteen)\b", 69: r""}
+"""What the rule adds to the last menstrual date."""
+_PERIOD: Final = re.compile(
+    r"(?i)(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*"
+)
+_ADDED: Final = re.compile(r"(?i)(?:add(?:ing)?|\+|plus)\s*(?:about )?(\d+)\s*(days|weeks)\b")
+_WRITTEN_DATE: Final = re.compile(
+    r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}|[A-Z][a-z]{2,8} \d{1,2}(?:st|nd|rd|th)?,? \d{4}"
+)
+
+
+def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
+    """The earliest error of a date or a gestational age."""
+    texts = [*(piece.text for piece in working.pieces), *_WRITTEN_DATE.findall(working.text)]
+    stated = {day for text in texts for day in _stated(text)}
+    if not stated:
+        return Sorted("undetermined", "no working is shown")
+    needed = {value for value in result.used.values() if isinstance(value, datetime.date)}
+    missing = needed - stated
+    period = result.used["last_menstrual_date"]
+    other = _other_period(working.text, period) if period in missing else None
+    if other is not None:
+        return Sorted(
+            "B",
+            f"last menstrual date: {period} is nowhere in the reply, which has {other} for it",
+        )
+    rule = _COUNTED.get(calculator_id, "")
+    added = _ADDED.search(working.text)
+    if missing or (rule and added is None):
+        return Sorted("undetermined", "no evidence for one type")
+    undated = _WRITTEN_DATE.sub(" ", working.text)
+    if rule and added and not re.search(rule, undated, re.IGNORECASE):
+        return Sorted("A", f"{added[1]} {added[2].lower()} are added, which is not the rule")
+    return Sorted("C", "the dates and the rule are right, the calendar arithmetic is not")
+
+
+def _other_period(text: str, period: object) -> datetime.date | None:
+    """Another date that stands behind the name of the last menstrual period."""
+    label = _PERIOD.search(text)
+    if label is None:
+        return None
+    dated = _stated(text[label.end() : label.end() + 20])
+    return dated[0] if dated and dated[0] != period else None
+
+
+def _stated(text: str) -> list[datetime.date]:
+    return [each.value for each in dates(plain(text)) if isinstance(each.value, datetime.date)]

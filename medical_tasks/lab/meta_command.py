@@ -1,0 +1,174 @@
+"""The verb `meta` on the command line; `Meta` in `options` says what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medical_tasks.errors import UsageError, check_least
+from medical_tasks.io.output import check_out, tell_figures
+from medical_tasks.io.tables import column_names
+from medical_tasks.lab.options import Meta
+
+if TYPE_CHECKING:
+    from medical_tasks.lab.meta_evaluation import MetaOptions
+    from medical_tasks.lab.output_tables import OutputRow, OutputTable
+
+SCHEMA_VERSION = 1
+HUMAN = "human_"
+_MOST_METRICS = 12
+
+
+def run(arguments: Meta) -> int:
+    """Prints the figures."""
+    from medical_tasks._version import __version__
+    from medical_tasks.lab.meta_evaluation import meta_figures, render_meta
+    from medical_tasks.lab.output_tables import read_preferences
+
+    epsilon = arguments.epsilon
+    check_least({"--seed": arguments.seed}, 0)
+    if epsilon is not None and not 0.0 <= epsilon < float("inf"):
+        raise UsageError(f"--epsilon must be 0 or more, got {epsilon}.")
+    table, tasks = _table(arguments)
+    options = _options(arguments, table)
+    preferences = None if arguments.preferences is None else read_preferences(arguments.preferences)
+    read = dict(table.sources)
+    if preferences is not None:
+        read[preferences.path] = preferences.sha256
+    check_out(arguments.out, map(Path, read), "one of the files that are read")
+    meta: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "suite_version": __version__,
+        "sources": read,
+        "tasks": tasks,
+        "where": arguments.where,
+        "metrics": list(options.metrics),
+        "human": list(options.human),
+        "less_is_better": sorted(table.less_is_better & set(options.metrics)),
+        "settings": {
+            "against": options.against,
+            "kendall": options.kendall,
+            "epsilon": options.epsilon,
+            "confidence": 0.95,
+            "resamples": options.resamples,
+            "seed": options.seed,
+        },
+        **meta_figures(table, options, preferences),
+    }
+    tell_figures(render_meta(meta), meta, arguments.out)
+    return 0
+
+
+def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
+    """The outputs that are compared, and the tasks of runs."""
+    from medical_tasks.lab.output_tables import (
+        check_size,
+        join_outputs,
+        read_outputs,
+        read_runs,
+        run_name,
+    )
+
+    named = [(text, run_name(text)) for text in arguments.sources]
+    runs = [name for _, name in named if name is not None]
+    files = [Path(text) for text, name in named if name is None]
+    if arguments.task is not None and not runs:
+        raise UsageError("--task: is about runs, and no folder is given. Leave it out.")
+    sources: list[tuple[OutputRow, ...]] = []
+    digests: dict[str, str] = {}
+    tasks: dict[str, str] = {}
+    less = frozenset(column_names("--less-is-better", arguments.less_is_better) or ())
+    if runs:
+        from medical_tasks.catalog import tasks as known
+
+        found = read_runs(runs, known(), task=arguments.task)
+        sources += list(found.rows)
+        digests |= found.digests
+        less |= found.less_is_better
+        tasks = dict(found.tasks)
+    for path in files:
+        if str(path) in digests:
+            raise UsageError(f"{path}: given twice. Name each source once.")
+        of_file, digests[str(path)] = read_outputs(path)
+        sources.append(tuple(of_file))
+    table = join_outputs(sources, digests=digests, less_is_better=less)
+    rows = table.rows
+    if runs and files:
+        # A file of human scores adds to the runs' outputs; it has no say in which there are.
+        ours = {(row.item, row.system) for of_run in sources[: len(runs)] for row in of_run}
+        theirs = [row for of_file in sources[len(runs) :] for row in of_file]
+        if not any((row.item, row.system) in ours for row in theirs):
+            raise UsageError(
+                f"{', '.join(map(str, files))}: none of its rows is an output of the runs; it begins with item "
+                f"{theirs[0].item!r}, system {theirs[0].system!r}. Items and systems are joined by name, letter for letter."
+            )
+        rows = tuple(row for row in rows if (row.item, row.system) in ours)
+    table = replace(table, rows=_chosen(rows, arguments.where))
+    check_size(table)
+    return table, tasks
+
+
+def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRow, ...]:
+    """The outputs that have the wanted labels."""
+    for text in where:
+        label, equals, value = text.partition("=")
+        if not equals or not label:
+            raise UsageError(f"--where {text!r}: write LABEL=TEXT, such as section=objective_exam.")
+        there = sorted({name for row in rows for name in row.labels})
+        if label not in there:
+            raise UsageError(
+                f"--where {text!r}: no output has a label {label!r}. There are {', '.join(there) or 'none'}."
+            )
+        rows = tuple(row for row in rows if row.labels.get(label) == value)
+        if not rows:
+            raise UsageError(f"--where {text!r}: no output has the label {label!r} with this text.")
+    return rows
+
+
+def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
+    from medical_tasks.lab.meta_evaluation import MetaOptions
+    from medical_tasks.lab.preferences import EPSILON
+
+    human = column_names("--human", arguments.human) or tuple(
+        name for name in table.columns if name.startswith(HUMAN)
+    )
+    metrics = column_names("--metrics", arguments.metrics) or tuple(
+        name for name in table.columns if name not in human
+    )
+    asked = {
+        "--human": human,
+        "--metrics": metrics,
+        "--against": () if arguments.against is None else (arguments.against,),
+        "--less-is-better": column_names("--less-is-better", arguments.less_is_better) or (),
+    }
+    for option, names in asked.items():
+        missing = next((name for name in names if name not in table.columns), None)
+        if missing is not None:
+            raise UsageError(
+                f"{option}: no column of numbers {missing!r}. There are {', '.join(map(repr, table.columns))}."
+            )
+    both = next((name for name in metrics if name in human), None)
+    if both is not None:
+        raise UsageError(f"{both!r} is named as a metric and as a human score. It is one of them.")
+    if arguments.against is not None and arguments.against not in metrics:
+        raise UsageError(
+            f"--against {arguments.against}: is not among the metrics {', '.join(metrics)}."
+        )
+    if len(metrics) > _MOST_METRICS and arguments.metrics is None:
+        raise UsageError(
+            f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Choose those to compare: --metrics A,B,..."
+        )
+    if len(metrics) < 2 and arguments.preferences is None and not human:
+        raise UsageError(
+            f"one metric and no human scores or preferences: there is nothing to compare {metrics} with."
+        )
+    return MetaOptions(
+        metrics=metrics,
+        human=human,
+        against=arguments.against,
+        kendall=arguments.kendall,
+        epsilon=EPSILON if arguments.epsilon is None else arguments.epsilon,
+        seed=arguments.seed,
+    )

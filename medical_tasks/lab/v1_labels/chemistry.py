@@ -1,0 +1,328 @@
+"""Blood chemistry, kidney, liver and doses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import medical_tasks.lab.v1_labels.entities as known
+import medical_tasks.lab.v1_labels.person as person
+from medical_tasks.calculators.units import CalculatorInputError
+from medical_tasks.lab.v1_labels.entities import (
+    Entities,
+    amount_in,
+    concentration,
+    count_per,
+    exact_concentration,
+    positive,
+    round_v1,
+)
+
+_BUN = "Blood Urea Nitrogen (BUN)"
+
+
+def corrected_calcium(given: Entities) -> float:
+    """7: calcium corrected for albumin, in mg/dL; from mmol/L only multiples of 4 mg/dL come out."""
+    albumin = concentration(given, "Albumin", known.ALBUMIN, "g/dL")
+    return round_v1(0.8 * (4.0 - albumin) + concentration(given, "Calcium", known.CALCIUM, "mg/dL"))
+
+
+def corrected_sodium(given: Entities) -> float:
+    """26: sodium corrected for glucose; from mmol/L glucose comes in steps of 18 mg/dL."""
+    sodium = concentration(given, "Sodium", known.SODIUM, "mEq/L")
+    return round_v1(
+        sodium + 0.024 * (concentration(given, "Glucose", known.GLUCOSE, "mg/dL") - 100)
+    )
+
+
+def osmolality(given: Entities) -> float:
+    """30: 2 · Na + BUN / 2.8 + glucose / 18."""
+    sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
+    bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
+    return round_v1(
+        2 * sodium + bun / 2.8 + concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 18
+    )
+
+
+def homa_ir(given: Entities) -> float:
+    """31: insulin · glucose / 405, with insulin in pmol/L multiplied by 6 instead of divided."""
+    insulin, unit = given.pair("Insulin")
+    if unit == "pmol/L":
+        given.note(f"Insulin: {insulin:g} pmol/L multiplied by 6 instead of divided")
+        insulin = insulin * 6
+    elif unit == "ng/mL":
+        insulin = insulin * 24.8
+    elif unit != "µIU/mL":
+        given.note(f"Insulin: {insulin:g} {unit} counts as µIU/mL")
+    return round_v1(insulin * concentration(given, "Glucose", known.GLUCOSE, "mg/dL") / 405)
+
+
+def ldl(given: Entities) -> float:
+    """44: total cholesterol − HDL − triglycerides / 5.
+
+    From mmol/L cholesterol comes in steps of 38.7 mg/dL.
+    """
+    total = concentration(given, "Total cholesterol", known.CHOLESTEROL, "mg/dL")
+    hdl = concentration(given, "high-density lipoprotein cholesterol", known.CHOLESTEROL, "mg/dL")
+    return round_v1(
+        total - hdl - concentration(given, "Triglycerides", known.TRIGLYCERIDES, "mg/dL") / 5
+    )
+
+
+def anion_gap(given: Entities) -> float:
+    """39: Na − (Cl + HCO₃)."""
+    sodium = concentration(given, "Sodium", known.SODIUM, "mEq/L")
+    chloride = concentration(given, "Chloride", known.CHLORIDE, "mEq/L")
+    return round_v1(
+        sodium - (chloride + concentration(given, "Bicarbonate", known.BICARBONATE, "mEq/L"))
+    )
+
+
+def albumin_corrected_anion_gap(given: Entities) -> float:
+    """65: anion gap + 2.5 · (4 − albumin); the rule had no molar mass for albumin."""
+    gap = anion_gap(given)
+    return round_v1(
+        gap + 2.5 * (4 - concentration(given, "Albumin", known.ALBUMIN_BY_MASS, "g/dL"))
+    )
+
+
+def delta(given: Entities, gap: Callable[[Entities], float], *, ratio: bool = False) -> float:
+    """63 and 66: a gap − 12; 64 and 67: that / (24 − HCO₃)."""
+    above = round_v1(gap(given) - 12)
+    return round_v1(above / _bicarbonate_deficit(given)) if ratio else above
+
+
+def _bicarbonate_deficit(given: Entities) -> float:
+    """24 − HCO₃; here alone the labels converted without rounding."""
+    value, unit = given.pair("Bicarbonate")
+    deficit = 24 - exact_concentration(value, unit, "mEq/L", known.BICARBONATE)
+    if deficit == 0:
+        raise CalculatorInputError(
+            f"Bicarbonate: the label rule divides by 24 − HCO₃, which is 0; got {value:g} {unit}"
+        )
+    return deficit
+
+
+def creatinine_mg_dl(given: Entities, name: str = "creatinine") -> float:
+    """Creatinine in mg/dL; from µmol/L only multiples of 0.1 come out."""
+    return concentration(given, name, known.CREATININE, "mg/dL")
+
+
+def creatinine_clearance(given: Entities) -> float:
+    """2: Cockcroft-Gault, overweight from a BMI above 24.9 on."""
+    age = person.age_years(given)
+    bmi, ideal = person.body_mass_index(given), person.ideal_body_weight(given)
+    adjusted, weight = person.adjusted_body_weight(given), person.weight_kg(given)
+    if bmi < 18.5:
+        used = weight
+    elif bmi <= 24.9:
+        used = min(ideal, weight)
+    else:
+        used = adjusted
+        if bmi < 25:
+            given.note(f"a BMI of {bmi:g} counts as overweight")
+    factor = 1 if given.sex() == "Male" else 0.85
+    return round_v1(
+        (140 - age) * used * factor / (positive(creatinine_mg_dl(given), "creatinine") * 72)
+    )
+
+
+def ckd_epi(given: Entities) -> float:
+    """3: CKD-EPI 2021 with kappa 0.7 for men whose creatinine is at most 0.9 mg/dL (right: 0.9)."""
+    age, creatinine = person.age_years(given), positive(creatinine_mg_dl(given), "creatinine")
+    if given.sex() == "Female":
+        kappa, power, factor = 0.7, -0.241 if creatinine <= 0.7 else -1.2, 1.012
+    elif creatinine <= 0.9:
+        kappa, power, factor = 0.7, -0.302, 1.0
+        given.note("kappa 0.7 instead of 0.9 for a man with creatinine up to 0.9 mg/dL")
+    else:
+        kappa, power, factor = 0.9, -1.2, 1.0
+    return round_v1(142 * (creatinine / kappa) ** power * 0.9938**age * factor)
+
+
+def mdrd(given: Entities) -> float:
+    """9: MDRD with the race factor for the exact word `Black`."""
+    creatinine, age = (
+        positive(creatinine_mg_dl(given), "creatinine"),
+        positive(person.age_years(given), "age"),
+    )
+    race = 1.212 if given.find("Race") == "Black" else 1
+    sex = 0.742 if given.stated_sex() == "Female" else 1
+    return round_v1(
+        175
+        * math.exp(math.log(creatinine) * -1.154)
+        * math.exp(math.log(age) * -0.203)
+        * race
+        * sex
+    )
+
+
+def free_water_deficit(given: Entities) -> float:
+    """38: body water · kg · (Na / 140 − 1)."""
+    age, male = person.age_years(given), given.sex() == "Male"
+    if age < 18:
+        water = 0.6
+    elif age < 65:
+        water = 0.6 if male else 0.5
+    else:
+        water = 0.5 if male else 0.45
+    sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
+    return round_v1(water * person.weight_kg(given) * (sodium / 140 - 1))
+
+
+def fractional_excretion(given: Entities) -> float:
+    """40: fractional excretion of sodium, in %."""
+    sodium = positive(concentration(given, "Sodium", known.SODIUM, "mEq/L"), "Sodium")
+    creatinine = creatinine_mg_dl(given)
+    urine_sodium = concentration(given, "Urine sodium", known.URINE_SODIUM, "mEq/L")
+    urine_creatinine = positive(creatinine_mg_dl(given, "Urine creatinine"), "Urine creatinine")
+    return round_v1((creatinine * urine_sodium) / (sodium * urine_creatinine) * 100)
+
+
+_INR: Final = "international normalized ratio"
+_ASCITES: Final = {"Absent": 1, "Slight": 2, "Moderate": 3}
+_ENCEPHALOPATHY: Final = {"No Encephalopathy": 1, "Grade 1-2": 2, "Grade 3-4": 3}
+_DIALYSIS: Final = (
+    "Dialysis at least twice in the past week",
+    "Continuous veno-venous hemodialysis for ≥24 hours in the past week",
+)
+
+
+def fib_4(given: Entities) -> float:
+    """19: age · AST / (platelets 10⁹/L · √ALT)."""
+    age, ast = person.age_years(given), given.first("Aspartate aminotransferase")
+    alt = positive(given.first("Alanine aminotransferase"), "Alanine aminotransferase")
+    billions = positive(count_per(given, "Platelet count", "L"), "Platelet count") / 1e9
+    return round_v1(age * ast / (billions * math.sqrt(alt)))
+
+
+def child_pugh(given: Entities) -> int:
+    """15: ascites and encephalopathy only in the exact words of the rule, borders of bilirubin and albumin moved."""
+    inr = given.bare(_INR)
+    bilirubin = concentration(given, "Bilirubin", known.BILIRUBIN_CHILD_PUGH, "mg/dL")
+    albumin = concentration(given, "Albumin", known.ALBUMIN, "g/dL")
+    points = 1 if inr < 1.7 else 2 if inr <= 2.3 else 3
+    if bilirubin in (2, 3):
+        given.note(f"bilirubin of exactly {bilirubin:g} mg/dL scores {0 if bilirubin == 2 else 3}")
+    if bilirubin != 2:
+        points += 1 if bilirubin < 2 else 2 if bilirubin < 3 else 3
+    if albumin == 2.8:
+        given.note("albumin of exactly 2.8 g/dL scores 3")
+    points += 1 if albumin > 3.5 else 2 if albumin > 2.8 else 3
+    return (
+        points
+        + _class(given, "Ascites", _ASCITES)
+        + _class(given, "Encephalopathy", _ENCEPHALOPATHY)
+    )
+
+
+def _class(given: Entities, name: str, scores: Mapping[str, int]) -> int:
+    """Points of a word; 1 when not given, 0 for a word the rule did not know."""
+    if not given.has(name):
+        return 1
+    word = given.text(name) or ""
+    if word not in scores:
+        given.note(f"{name}: {word!r} scores 0, the rule knew only {', '.join(scores)}")
+    return scores.get(word, 0)
+
+
+def meld_na(given: Entities) -> float:
+    """23: MELD(i) rounded to a whole number before it is multiplied by 10, so labels start from multiples of 10."""
+    creatinine = creatinine_mg_dl(given)
+    dialysis = given.count(_DIALYSIS) > 0
+    if creatinine < 1:
+        creatinine = 1.0
+        if dialysis:
+            given.note("dialysis ignored, because creatinine is below 1 mg/dL")
+    elif creatinine > 4 or dialysis:
+        creatinine = 4.0
+    bilirubin = max(concentration(given, "Bilirubin", known.BILIRUBIN_BY_MASS, "mg/dL"), 1.0)
+    inr = max(given.bare(_INR), 1.0)
+    sodium = min(max(concentration(given, "Sodium", known.SODIUM, "mEq/L"), 125), 137)
+    initial = (
+        0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(inr) + 0.643
+    )
+    tens = round(initial) * 10
+    if tens != round(initial, 1) * 10:
+        given.note(
+            f"MELD(i) / 10 of {initial:.2f} rounded to {round(initial)} instead of one decimal"
+        )
+    if tens <= 11:
+        return tens
+    return min(round(tens + 1.32 * (137 - sodium) - 0.033 * tens * (137 - sodium)), 40)
+
+
+_STEROIDS: Final = {
+    "Betamethasone IV": 1,
+    "Cortisone PO": 33.33,
+    "Dexamethasone IV": 1,
+    "Dexamethasone PO": 1,
+    "Hydrocortisone IV": 26.67,
+    "Hydrocortisone PO": 26.67,
+    "MethylPrednisoLONE IV": 5.33,
+    "MethylPrednisoLONE PO": 5.33,
+    "PrednisoLONE PO": 6.67,
+    "PredniSONE PO": 6.67,
+    "Triamcinolone IV": 5.33,
+}
+_BUCCAL: Final = "FentaNYL buccal"
+_PATCH: Final = "FentANYL patch"
+_OPIOIDS: Final = {
+    "Codeine": 0.15,
+    _BUCCAL: 0.13,
+    _PATCH: 2.4,
+    "HYDROcodone": 1,
+    "HYDROmorphone": 5,
+    "Methadone": 4.7,
+    "Morphine": 1,
+    "OxyCODONE": 1.5,
+    "OxyMORphone": 3,
+    "Tapentadol": 0.4,
+    "TraMADol": 0.2,
+    "Buprenorphine": 10,
+}
+
+
+def steroid_conversion(given: Entities) -> float:
+    """24: mg of the target steroid, the ratio of potencies rounded to 3 decimals before it is used."""
+    values = given.listed("input steroid")
+    if len(values) != 3 or not isinstance(values[0], str):
+        raise CalculatorInputError(
+            f"input steroid: the label rule needs [name with route, dose, unit]; got {list(values)!r}"
+        )
+    dose, unit = Entities({"input steroid": values[1:]}).pair("input steroid")
+    target = given.text("target steroid")
+    for name, drug in (("input steroid", values[0]), ("target steroid", target)):
+        if drug not in _STEROIDS:
+            raise CalculatorInputError(
+                f"{name}: the label rule knew only {', '.join(_STEROIDS)}; got {drug!r}"
+            )
+    exact = _STEROIDS[str(target)] / _STEROIDS[values[0]]
+    ratio = round_v1(exact)
+    if abs(ratio - exact) > 1e-3 * exact:
+        given.note(f"ratio {exact:.5g} rounded to {ratio:g}")
+    return round_v1(amount_in(dose, unit, "mg", "input steroid") * ratio)
+
+
+def morphine_equivalents(given: Entities) -> float:
+    """49: sum over the drugs of dose · doses a day · factor.
+
+    The fentanyl patch by mg and dose like a tablet.
+    """
+    total: float = 0
+    for key in given.raw:
+        if "Day" in key:
+            continue
+        drug = key.split(" Dose")[0]
+        if drug not in _OPIOIDS or not given.has(f"{drug} Dose Per Day"):
+            raise CalculatorInputError(
+                f"{key}: the label rule needs '<drug> Dose' and '<drug> Dose Per Day', the drug one of "
+                f"{', '.join(_OPIOIDS)}"
+            )
+        dose, unit = given.pair(f"{drug} Dose")
+        if drug == _PATCH:
+            given.note("fentanyl patch: mg × doses a day × 2.4, a factor that is meant for µg/h")
+        dose = amount_in(dose, unit, "µg" if drug == _BUCCAL else "mg", key)
+        total = round_v1(total + given.first(f"{drug} Dose Per Day") * _OPIOIDS[drug] * dose)
+    return total

@@ -1,0 +1,286 @@
+"""Heart, vessels, clots and bleeding; corrected QT intervals ignore the units of heart rate and QT."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import medical_tasks.lab.v1_labels.entities as known
+from medical_tasks.lab.v1_labels.chemistry import creatinine_mg_dl
+from medical_tasks.lab.v1_labels.entities import Entities, concentration, positive, round_v1
+from medical_tasks.lab.v1_labels.person import age_years
+
+_STROKES: Final = ("Stroke", "Transient Ischemic Attacks History", "Thromboembolism history")
+_HISTORY: Final = {"Slightly suspicious": 0, "Moderately suspicious": 1, "Highly suspicious": 2}
+_ECG: Final = {
+    "Normal": 0,
+    "Non-specific repolarization disturbance": 1,
+    "Significant ST deviation": 2,
+}
+_TROPONIN: Final = {
+    "less than or equal to normal limit": 0,
+    "between the normal limit or up to three times the normal limit": 1,
+    "greater than three times normal limit": 2,
+}
+_HEART_FACTORS: Final = (
+    "hypercholesterolemia",
+    "obesity",
+    "smoking",
+    "parent or sibling with Cardiovascular disease before age 65",
+    "atherosclerotic disease",
+)
+_BLEEDING_FACTORS: Final = (
+    "Liver disease criteria for the HAS-BLED rule",
+    "Renal disease criteria for the HAS-BLED rule",
+    "Stroke",
+    "Prior major bleeding or predisposition to bleeding",
+    "Labile international normalized ratio",
+    "Medication usage predisposing to bleeding",
+)
+_CARDIAC_RISKS: Final = (
+    "Elevated-risk surgery",
+    "History of ischemic heart disease",
+    "Congestive Heart Failure criteria for the Cardiac Risk Index rule",
+    "Pre-operative treatment with insulin",
+)
+_CREATININE: Final = "Pre-operative creatinine"
+
+
+def mean_arterial_pressure(given: Entities) -> float:
+    """5: SBP / 3 + 2 · DBP / 3."""
+    systolic = given.first("Systolic Blood Pressure")
+    return round_v1(2 * given.first("Diastolic Blood Pressure") / 3 + systolic / 3)
+
+
+def cha2ds2_vasc(given: Entities) -> int:
+    """4: as published; any sex that is not `female` counts as male."""
+    age = age_years(given)
+    points = 2 if age >= 75 else 1 if age >= 65 else 0
+    points += given.stated_sex().lower() == "female"
+    points += given.count(
+        ("Congestive Heart Failure", "Hypertension history", "Vascular disease history")
+    )
+    return points + given.flag("Diabetes history") + (2 if given.count(_STROKES) else 0)
+
+
+def revised_cardiac_risk(given: Entities) -> int:
+    """17: cerebrovascular disease never reached the rule, and creatinine is required."""
+    if given.flag("History of cerebrovascular disease"):
+        given.note("cerebrovascular disease not counted")
+    return given.count(_CARDIAC_RISKS) + (creatinine_mg_dl(given, _CREATININE) > 2)
+
+
+def heart_score(given: Entities) -> int:
+    """18: atherosclerotic disease is one risk factor among seven, and TIA none."""
+    points = given.word("Suspicion History", _HISTORY, default="Slightly suspicious")
+    points += given.word("Electrocardiogram Test", _ECG, default="Normal")
+    points += given.word(
+        "Initial troponin", _TROPONIN, default="less than or equal to normal limit"
+    )
+    age = age_years(given)
+    points += 0 if age < 45 else 1 if age < 65 else 2
+    factors = given.count(_HEART_FACTORS) + given.flag("Hypertension history", "Hypertension")
+    factors += given.flag("Diabetes mellitus criteria for CCI rule", "Diabetes mellitus")
+    if factors < 3 and given.count(
+        ("atherosclerotic disease", "Transient Ischemic Attacks History")
+    ):
+        given.note("atherosclerotic disease or TIA does not give 2 points by itself")
+    return points + (0 if factors == 0 else 1 if factors <= 2 else 2)
+
+
+def has_bled(given: Entities) -> int:
+    """25: as published; the number of drinks is required."""
+    drinks = given.bare("Number of Alcoholic Drinks Per Week")
+    points = (age_years(given) > 65) + (drinks >= 8)
+    return (
+        points + given.count(_BLEEDING_FACTORS) + given.flag("Hypertension history", "Hypertension")
+    )
+
+
+def framingham_risk(given: Entities) -> float:
+    """46: cholesterol in mmol/L instead of mg/dL, the exponent to 1 decimal, and a fraction to 1 decimal."""
+    age, sex = positive(age_years(given), "age"), given.sex()
+    smoker, treated = (
+        given.flag("Smoker"),
+        given.flag("Blood pressure being treated with medicines"),
+    )
+    pressure = positive(given.first("Systolic Blood Pressure"), "Systolic Blood Pressure")
+    total = _cholesterol(given, "Total cholesterol")
+    hdl = _cholesterol(given, "high-density lipoprotein cholesterol")
+    given.note("cholesterol taken in mmol/L, and the risk left as a fraction with 1 decimal")
+    ln_age, ln_total = math.log(age), math.log(total)
+    if sex == "Male":
+        exponent = (
+            52.00961 * ln_age + 20.014077 * ln_total - 0.905964 * math.log(hdl) + 1.305784 * math.log(pressure)
+            + 0.241549 * treated + 12.096316 * smoker - 4.605038 * (ln_age * ln_total)
+            - 2.84367 * (math.log(min(age, 70)) * smoker) - 2.93323 * (ln_age * ln_age) - 172.300168
+        )  # fmt: skip
+        base = 0.9402
+    else:
+        exponent = (
+            31.764001 * ln_age + 22.465206 * ln_total - 1.187731 * math.log(hdl) + 2.552905 * math.log(pressure)
+            + 0.420251 * treated + 13.07543 * smoker - 5.060998 * (ln_age * ln_total)
+            - 2.996945 * (math.log(min(age, 78)) * smoker) - 146.5933061
+        )  # fmt: skip
+        base = 0.98767
+    survival: float = base ** math.exp(round(exponent, 1))
+    return round(1 - survival, 1)
+
+
+def _cholesterol(given: Entities, name: str) -> float:
+    return positive(concentration(given, name, known.CHOLESTEROL_FRAMINGHAM, "mmol/L"), name)
+
+
+def _rate(given: Entities) -> float:
+    return positive(given.first("Heart Rate or Pulse"), "Heart Rate or Pulse")
+
+
+def corrected_qt(given: Entities, formula: Callable[[float, float], float]) -> float:
+    """11, 56, 57, 58: a formula of QT in ms and RR in s, which is rounded before it is used (and so 0 for no real rate)."""
+    rr = round_v1(60 / _rate(given))
+    return round_v1(formula(given.first("QT interval"), rr))
+
+
+def rautaharju(given: Entities) -> float:
+    """59: QT · (120 + rate) / 180."""
+    return round_v1(given.first("QT interval") * (120 + _rate(given)) / 180)
+
+
+_PREVIOUS: Final = (
+    "Previously documented Deep Vein Thrombosis",
+    "Previously Documented Pulmonary Embolism",
+)
+_DVT_FINDINGS: Final = (
+    "Active cancer",
+    "Calf swelling >3 centimeters compared to the other leg",
+    "Collateral (nonvaricose) superficial veins present",
+    "Entire Leg Swollen",
+    "Localized tenderness along the deep venous system",
+    "Pitting edema, confined to symptomatic leg",
+    "Paralysis, paresis, or recent plaster immobilization of the lower extremity",
+    "Previously documented Deep Vein Thrombosis",
+)
+_BEDRIDDEN: Final = (
+    "Bedridden recently >3 days or major surgery within 12 weeks",
+    "Bedridden recently >3 days",
+)
+_SURGERY: Final = {
+    "none": 0,
+    "minor": 1,
+    "major": 2,
+    "laparoscopic": 2,
+    "arthroscopic": 2,
+    "elective major lower extremity arthroplasty": 5,
+}
+_MOBILITY: Final = {"normal": 0, "on bed rest": 1, "confined to bed >72 hours": 2}
+_CAPRINI_UNCOUNTED: Final = (
+    "Major Surgery in the last month",
+    "Congestive Heart Failure in the last month",
+    "Sepsis in the last month",
+    "Pneumonia in the last month",
+    "Immobilizing plaster cast in the last month",
+    "Hip, pelvis, or leg fracture in the last month",
+    "Stroke in the last month",
+    "Multiple trauma in the last month",
+    "Acute spinal cord injury causing paralysis in the last month",
+    "Varicose veins",
+    "Current swollen legs",
+    "Current central venous access",
+    *_PREVIOUS,
+    "Family history of thrombosis",
+    "Positive Factor V Leiden",
+    "Positive prothrombin 20210A",
+    "Elevated serum homocysteine",
+    "Positive lupus anticoagulant",
+    "Elevated anticardiolipin antibody",
+    "Heparin-induced thrombocytopenia",
+    "Other congenital or acquired thrombophilia",
+    "History of inflammatory bowel disease",
+    "Acute Myocardial infarction",
+    "Chronic Obstructive Pulmonary Disease",
+    "Present or previous malignancy",
+)
+
+
+def wells_pe(given: Entities) -> float:
+    """8: as published; only the heart rate is required."""
+    score = 1.5 if given.first("Heart Rate or Pulse") > 100 else 0
+    score += 3 * given.flag("Clinical signs and symptoms of Deep Vein Thrombosis")
+    score += 3 * given.flag("Pulmonary Embolism is #1 diagnosis OR equally likely")
+    if given.count(("Immobilization for at least 3 days", "Surgery in the previous 4 weeks")):
+        score += 1.5
+    if given.count(_PREVIOUS):
+        score += 1.5
+    return score + given.count(
+        ("Hemoptysis", "Malignancy with treatment within 6 months or palliative")
+    )
+
+
+def wells_dvt(given: Entities) -> int:
+    """16: as published."""
+    in_bed = given.flag(*_BEDRIDDEN) or given.flag("Major surgery within 12 weeks")
+    other = given.flag("Alternative diagnosis to Deep Vein Thrombosis as likely or more likely")
+    return given.count(_DVT_FINDINGS) + in_bed - 2 * other
+
+
+def perc(given: Entities) -> int:
+    """48: as published."""
+    points = (age_years(given) >= 50) + (given.first("Heart Rate or Pulse") >= 100)
+    points += given.first("O₂ saturation percentage") < 95
+    points += given.count(
+        ("Unilateral Leg Swelling", "Hemoptysis", "Recent surgery or trauma", "Hormone use")
+    )
+    return points + (given.count(_PREVIOUS) > 0)
+
+
+def caprini(given: Entities) -> int:
+    """36: age, surgery and mobility alone; no finding and no BMI is ever added."""
+    given.stated_sex()  # not used, but required
+    age = age_years(given)
+    points = 3 if age >= 75 else 2 if 61 <= age <= 74 else 1 if 41 <= age <= 60 else 0
+    if points == 0 and age > 40:
+        given.note(f"age of {age:g} scores 0")
+    points += given.word("Surgery Type", _SURGERY, default="none")
+    points += given.word("Mobility", _MOBILITY, default="normal")
+    lost = [name for name in _CAPRINI_UNCOUNTED if given.flag(name)]
+    if given.has("Body Mass Index (BMI)") and given.first("Body Mass Index (BMI)") > 25:
+        lost.append("Body Mass Index (BMI) above 25")
+    if lost:
+        given.note(f"not counted: {', '.join(lost)}")
+    return points
+
+
+def glasgow_blatchford(given: Entities) -> int:
+    """27: haemoglobin classes closed at the top, BUN of exactly 70 mg/dL without points."""
+    hemoglobin = concentration(given, "Hemoglobin", known.HEMOGLOBIN, "g/dL")
+    bun = concentration(given, "Blood Urea Nitrogen (BUN)", known.UREA_NITROGEN_BLATCHFORD, "mg/dL")
+    pressure = given.first("Systolic Blood Pressure")
+    points = _hemoglobin(given, hemoglobin)
+    if bun == 70:
+        given.note("BUN of exactly 70 mg/dL scores 0")
+    else:
+        points += (
+            6 if bun > 70 else 4 if bun >= 28 else 3 if bun >= 22.4 else 2 if bun >= 18.2 else 0
+        )
+    points += 0 if pressure >= 110 else 1 if pressure >= 100 else 2 if pressure >= 90 else 3
+    points += (given.first("Heart Rate or Pulse") >= 100) + given.flag("Melena present")
+    return points + 2 * given.count(
+        ("Recent syncope", "Hepatic disease history", "Cardiac failure present")
+    )
+
+
+def _hemoglobin(given: Entities, value: float) -> int:
+    """Men: at most 13 1, below 12 3, below 10 6.
+
+    Women: at most 12 1, below 10 6; the lower borders score 0.
+    """
+    male = given.stated_sex() == "Male"
+    top, gap = (13, 12) if male else (12, 10)
+    if value in (top, gap):
+        given.note(f"hemoglobin of exactly {value:g} g/dL scores {1 if value == top else 0}")
+    if value < 10:
+        return 6
+    if value == gap or value > top:
+        return 0
+    return 3 if male and value < 12 else 1

@@ -1,0 +1,344 @@
+"""A row's entities as the label rules read them.
+
+Values taken raw, units converted with every step rounded.
+
+Factors, molar masses and roundings are those of the v1.0 labels, the wrong ones included; they
+serve nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from medical_tasks.calculators.inputs import fold
+from medical_tasks.calculators.units import CalculatorInputError
+
+_LARGEST: Final = 1e15
+
+
+class Entities:
+    """The `Relevant Entities` of one row, and the quirks that a rule reports while it reads them.
+
+    Names are folded (case, spacing, subscripts, the file's own misspellings), so names of v1.0 and
+    of later versions are both found. Values are not cleaned: the labels' rules compared texts
+    exactly, and so do these. A value of None counts as not given.
+    """
+
+    __slots__ = ("_values", "notes", "raw")
+
+    def __init__(self, raw: Mapping[str, object]) -> None:
+        self.raw = raw
+        self.notes: list[str] = []
+        self._values = {fold(name): value for name, value in raw.items()}
+
+    def note(self, text: str) -> None:
+        """Report a quirk that took effect on this row; each is told once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def find(self, *names: str) -> object:
+        """The raw value under the first of these names that is given, or None."""
+        for name in names:
+            value = self._values.get(fold(name))
+            if value is not None:
+                return value
+        return None
+
+    def has(self, *names: str) -> bool:
+        """Whether a value is given under one of these names."""
+        return self.find(*names) is not None
+
+    def flag(self, *names: str) -> bool:
+        """A finding by the truth of its raw value.
+
+        Absent when not given, and any text at all counts as present.
+        """
+        value = self.find(*names)
+        if isinstance(value, str):
+            self.note(
+                f"{names[0]}: the text {value!r} counts as {'present' if value else 'absent'}"
+            )
+        return bool(value)
+
+    def count(self, names: Sequence[str]) -> int:
+        """How many of these findings are present."""
+        return sum(self.flag(name) for name in names)
+
+    def text(self, *names: str) -> str | None:
+        """A class word exactly as written, or None when it is not given."""
+        value = self.find(*names)
+        if value is None or isinstance(value, str):
+            return value
+        raise CalculatorInputError(f"{names[0]}: the label rule compares a text; got {value!r}")
+
+    def word(self, name: str, scores: Mapping[str, int], *, default: str | None = None) -> int:
+        """Points of a class word, compared exactly as written.
+
+        `default` is the word taken when none is given; without it the entity is required.
+        """
+        given = self.text(name)
+        word = default if given is None else given
+        if word is None:
+            raise self._missing(name)
+        if word not in scores:
+            known = ", ".join(repr(known) for known in scores)
+            raise CalculatorInputError(f"{name}: the label rule knew only {known}; got {word!r}")
+        return scores[word]
+
+    def sex(self) -> str:
+        """`Male` or `Female`, for the rules that could not run on anything else."""
+        word = self.stated_sex()
+        if word not in ("Male", "Female"):
+            raise CalculatorInputError(
+                f"sex: the label rule knew only 'Male' and 'Female'; got {word!r}"
+            )
+        return word
+
+    def stated_sex(self) -> str:
+        """The sex as written, for the rules that took any word."""
+        word = self.text("sex")
+        if word is None:
+            raise self._missing("sex")
+        return word
+
+    def bare(self, name: str) -> float:
+        """A number without unit, such as pH or INR."""
+        return number(self._required(name), name, "a bare number")
+
+    def first(self, *names: str) -> float:
+        """The number of a `[value, unit]` pair whose unit the rule did not look at."""
+        return number(self.listed(*names)[0], names[0], "[value, unit]")
+
+    def first_or(self, default: float, name: str) -> float:
+        """As `first`, or `default` when nothing is given."""
+        return self.first(name) if self.has(name) else default
+
+    def pair(self, *names: str) -> tuple[float, str]:
+        """A `[value, unit]` pair."""
+        values = self.listed(*names)
+        value = number(values[0], names[0], "[value, unit]")
+        if len(values) < 2 or not isinstance(values[1], str):
+            raise CalculatorInputError(
+                f"{names[0]}: the label rule needs a unit, as [value, unit]; got {values!r}"
+            )
+        return value, values[1]
+
+    def listed(self, *names: str) -> Sequence[object]:
+        """A non-empty list value."""
+        value = self._required(*names)
+        if not isinstance(value, list | tuple) or not value:
+            raise CalculatorInputError(
+                f"{names[0]}: the label rule needs a list such as [value, unit]; got {value!r}"
+            )
+        return value
+
+    def _required(self, *names: str) -> object:
+        value = self.find(*names)
+        if value is None:
+            raise self._missing(*names)
+        return value
+
+    @staticmethod
+    def _missing(*names: str) -> CalculatorInputError:
+        return CalculatorInputError(
+            f"{names[0]}: the label rule cannot run without it; it is not among the entities"
+        )
+
+
+def number(value: object, name: str, form: str) -> float:
+    """The value itself, if it is a number that a measurement can have."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
+        return value
+    raise CalculatorInputError(
+        f"{name}: the label rule needs {form} with a finite number; got {value!r}"
+    )
+
+
+def positive(value: float, name: str) -> float:
+    """The value, where the rule divides by it or takes its logarithm or root."""
+    if value > 0:
+        return value
+    raise CalculatorInputError(
+        f"{name}: the label rule cannot run on a value of {value:g}; it must be above 0"
+    )
+
+
+# pmol stood in the labels' table with the factor of nmol.
+_MOLES: Final = {"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "pmol": 1e-9}
+_GRAMS: Final = {"kg": 1e3, "g": 1.0, "mg": 1e-3, "µg": 1e-6}
+_LITRES: Final = {
+    "L": 1.0,
+    "dL": 1e-1,
+    "mL": 1e-3,
+    "µL": 1e-6,
+    "mm^3": 1e-6,
+    "cm^3": 1e-3,
+    "m^3": 1e3,
+}
+_AMOUNTS: Final = (*_MOLES, *_GRAMS, "mEq")
+_WORTH_A_NOTE: Final = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """What is measured, with the figures the labels used."""
+
+    name: str  # for notes
+    molar_mass: float | None = None  # g/mol as the label rule had it; None where it had none
+    valence: int | None = None  # mEq per mmol; None where the rule had none
+    true_molar_mass: float | None = None  # g/mol where the label rule's figure is wrong
+
+
+def concentration(given: Entities, name: str, compound: Compound, target: str) -> float:
+    """A concentration in the rule's unit, rounded after each step; a note tells of more than 0.1 %."""
+    value, unit = given.pair(name)
+    if unit == target:
+        return value
+    amount, volume = _split(unit, name, target)
+    target_amount, target_volume = _split(target, name, target)
+    result = (
+        value if amount == target_amount else _amount(value, amount, target_amount, compound, name)
+    )
+    factor = 1.0 if volume == target_volume else round_v1(_LITRES[volume] / _LITRES[target_volume])
+    result = round_v1(result / factor)
+    exact = exact_concentration(value, unit, target, compound)
+    if abs(result - exact) > _WORTH_A_NOTE * abs(exact):
+        given.note(
+            f"{name}: {value:g} {unit} became {result:g} {target} by rounding each step (exactly {exact:.4g})"
+        )
+    return result
+
+
+def exact_concentration(value: float, unit: str, target: str, compound: Compound) -> float:
+    """The same conversion without rounding and with the true molar mass; units must be known ones."""
+    if unit == target:
+        return value
+    amount, volume = unit.split("/")[:2]
+    target_amount, target_volume = target.split("/")[:2]
+    factor = _LITRES[volume] / _LITRES[target_volume]
+    if amount == target_amount:
+        return value / factor
+    mass = compound.true_molar_mass or compound.molar_mass
+    # All through mol, or through g where both are masses.
+    if amount in _GRAMS and target_amount in _GRAMS:
+        return value * _GRAMS[amount] / _GRAMS[target_amount] / factor
+    if amount == "mEq":
+        moles = value / (compound.valence or 1) * 1e-3
+    elif amount in _MOLES:
+        moles = value * (1e-12 if amount == "pmol" else _MOLES[amount])
+    else:
+        moles = value * _GRAMS[amount] / (mass or 1.0)
+    if target_amount == "mEq":
+        return moles * 1e3 * (compound.valence or 1) / factor
+    if target_amount in _MOLES:
+        return moles / _MOLES[target_amount] / factor
+    return moles * (mass or 1.0) / _GRAMS[target_amount] / factor
+
+
+def count_per(given: Entities, name: str, target: str) -> float:
+    """A cell count per `target` volume; the entity's unit is the volume alone."""
+    value, unit = given.pair(name)
+    if unit == target:
+        return value
+    if unit not in _LITRES:
+        raise CalculatorInputError(
+            f"{name}: the label rule knew only {', '.join(_LITRES)}; got {unit!r}"
+        )
+    return round_v1(round_v1(_LITRES[target] / _LITRES[unit]) * value)
+
+
+def amount_in(value: float, unit: str, target: str, name: str) -> float:
+    """A mass (a dose) in the target's unit, rounded; the same unit passes unrounded."""
+    if unit not in _GRAMS:
+        raise CalculatorInputError(
+            f"{name}: the label rule knew only {', '.join(_GRAMS)}; got {unit!r}"
+        )
+    return _prefix(value, unit, target)
+
+
+def _split(unit: str, name: str, target: str) -> tuple[str, str]:
+    parts = unit.split("/")
+    if len(parts) != 2 or parts[0] not in _AMOUNTS or parts[1] not in _LITRES:
+        raise CalculatorInputError(
+            f"{name}: the label rule converts to {target} from an amount ({', '.join(_AMOUNTS)}) per volume "
+            f"({', '.join(_LITRES)}), case sensitive, µ as U+00B5; got {unit!r}"
+        )
+    return parts[0], parts[1]
+
+
+def _amount(value: float, unit: str, target: str, compound: Compound, name: str) -> float:
+    """An amount from one unit to another, by way of mol where they differ in kind."""
+    if (unit in _GRAMS) == (target in _GRAMS) and "mEq" not in (unit, target):
+        return _prefix(value, unit, target)
+    molar_mass, valence = compound.molar_mass, compound.valence
+    if molar_mass is None and (unit in _GRAMS or target in _GRAMS):
+        raise CalculatorInputError(
+            f"{name}: the label rule had no molar mass to convert {unit} to {target}"
+        )
+    if valence is None and "mEq" in (unit, target):
+        raise CalculatorInputError(
+            f"{name}: the label rule had no valence to convert {unit} to {target}"
+        )
+    mass, charge = molar_mass or 1.0, valence or 1
+    if unit == "mEq":
+        moles, moles_unit = round_v1(value / charge), "mmol"
+    elif unit in _MOLES:
+        moles, moles_unit = value, unit
+    else:
+        moles, moles_unit = round_v1(_prefix(value, unit, "g") / mass), "mol"
+    if target == "mEq":
+        return round_v1(_prefix(moles, moles_unit, "mmol") * charge)
+    if target in _MOLES:
+        return _prefix(moles, moles_unit, target)
+    return _prefix(round_v1(_prefix(moles, moles_unit, "mol") * mass), "g", target)
+
+
+def _prefix(value: float, unit: str, target: str) -> float:
+    """Between two prefixes of the same base: the factor is rounded, then the product."""
+    if unit == target:
+        return value
+    factors = _GRAMS if unit in _GRAMS else _MOLES
+    return round_v1(value * round_v1(factors[unit] / factors[target]))
+
+
+CREATININE: Final = Compound("creatinine", 113.12)
+UREA_NITROGEN: Final = Compound("urea nitrogen", 28.02)
+UREA_NITROGEN_BLATCHFORD: Final = Compound("urea nitrogen", 28.08, true_molar_mass=28.02)
+GLUCOSE: Final = Compound("glucose", 180.16)
+CALCIUM: Final = Compound("calcium", 40.08, 2)
+SODIUM: Final = Compound("sodium", 22.99, 1)
+URINE_SODIUM: Final = Compound("sodium", None, 1)
+POTASSIUM: Final = Compound("potassium", 22.99, 1, true_molar_mass=39.10)
+CHLORIDE: Final = Compound("chloride", 35.45, 1)
+BICARBONATE: Final = Compound("bicarbonate", 61.02, 1)
+ALBUMIN: Final = Compound("albumin", 66500)
+ALBUMIN_BY_MASS: Final = Compound("albumin")
+HEMOGLOBIN: Final = Compound("hemoglobin", 64500)
+CHOLESTEROL: Final = Compound("cholesterol", 386.654)
+CHOLESTEROL_FRAMINGHAM: Final = Compound("cholesterol", 386.65)
+TRIGLYCERIDES: Final = Compound("triglycerides", 861.338)
+BILIRUBIN_SOFA: Final = Compound("bilirubin", 584.66)
+BILIRUBIN_CHILD_PUGH: Final = Compound("bilirubin", 548.66, true_molar_mass=584.66)
+BILIRUBIN_BY_MASS: Final = Compound("bilirubin")
+
+
+def round_v1(x: float) -> float:
+    """Round the way the labels were rounded: 3 decimals above 0.001, else 3 significant digits.
+
+    "Else" includes every negative number, whatever its size: -12.345 becomes -12.3. Zero stays
+    zero. Ties go by the binary value, as Python's `round` does. Because this was applied after each
+    step of a conversion, amounts in mol lose most of their digits: 262.7 µmol/L of creatinine
+    become 2.9 instead of 2.97 mg/dL.
+
+    Whole numbers stay `int` where they were.
+    """
+    if not math.isfinite(x):
+        raise OverflowError(f"cannot round {x}")
+    if x > 0.001:
+        return round(x, 3)
+    if x == 0:
+        return x
+    return round(x, 2 - math.floor(math.log10(abs(x))))

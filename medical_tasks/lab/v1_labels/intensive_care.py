@@ -1,0 +1,370 @@
+"""Critical illness and infection.
+
+Glasgow Coma Score, APACHE II, SOFA; Centor, FeverPAIN, CURB-65, PSI, SIRS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import medical_tasks.lab.v1_labels.entities as known
+from medical_tasks.calculators.units import CalculatorInputError
+from medical_tasks.lab.v1_labels.chemistry import creatinine_mg_dl
+from medical_tasks.lab.v1_labels.circulation import mean_arterial_pressure
+from medical_tasks.lab.v1_labels.entities import (
+    Entities,
+    concentration,
+    count_per,
+    positive,
+    round_v1,
+)
+from medical_tasks.lab.v1_labels.person import age_years, temperature_c
+
+_EYE: Final = {
+    "eyes open spontaneously": 4,
+    "eye opening to verbal command": 3,
+    "eye opening to pain": 2,
+    "no eye opening": 1,
+    "not testable": 4,
+}
+_VERBAL: Final = {
+    "oriented": 5,
+    "confused": 4,
+    "inappropriate words": 3,
+    "incomprehensible sounds": 2,
+    "no verbal response": 1,
+    "not testable": 4,
+}
+_MOTOR: Final = {
+    "obeys commands": 6,
+    "localizes pain": 5,
+    "withdrawal from pain": 4,
+    "flexion to pain": 3,
+    "extension to pain": 2,
+    "no motor response": 1,
+}
+# (from, points): the classes of the high side; the rule had none for low values.
+_MAP: Final = ((159, 4), (129, 3), (109, 2))
+_HEART_RATE: Final = ((180, 4), (140, 3), (110, 2))
+_RESPIRATORY_RATE: Final = ((50, 4), (35, 3), (25, 1))
+_PH: Final = ((7.7, 4), (7.6, 3), (7.5, 1))
+_SODIUM: Final = ((180, 4), (160, 3), (155, 2), (150, 1))
+_POTASSIUM: Final = ((7, 4), (6, 3), (5.5, 1))
+_HEMATOCRIT: Final = ((60, 4), (50, 2), (46, 1))
+_WHITE_CELLS: Final = ((40, 4), (20, 2), (15, 1))
+_TEMPERATURE: Final = ((41, 4), (39, 3), (38.5, 1), (36, 0), (34, 1), (32, 2), (30, 3))
+
+
+def glasgow_coma(given: Entities) -> int:
+    """21: the verbal score is added twice, so labels go up to 20."""
+    given.note("verbal score counted twice")
+    verbal = given.word("Best verbal response", _VERBAL)
+    return (
+        given.word("Best eye response", _EYE)
+        + 2 * verbal
+        + given.word("Best motor response", _MOTOR)
+    )
+
+
+def apache_ii(given: Entities) -> float:
+    """28: the coma score is added instead of 15 − score, white cells always 4, and no points for low values."""
+    sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
+    potassium = concentration(given, "Potassium", known.POTASSIUM, "mmol/L")
+    coma = given.bare("Glasgow Coma Score")
+    given.note("Glasgow Coma Score added instead of 15 minus it")
+    points = _chronic_health(given) + _age(given) + _oxygen(given)
+    temperature = temperature_c(given)
+    points += next((score for limit, score in _TEMPERATURE if temperature >= limit), 4)
+    points += _above(
+        given,
+        "mean arterial pressure",
+        mean_arterial_pressure(given),
+        _MAP,
+        normal=69,
+        strictly=True,
+    )
+    points += _above(
+        given, "heart rate", given.first("Heart Rate or Pulse"), _HEART_RATE, normal=70
+    )
+    points += _above(
+        given, "respiratory rate", given.first("respiratory rate"), _RESPIRATORY_RATE, normal=12
+    )
+    points += _above(given, "pH", given.bare("pH"), _PH, normal=7.33)
+    points += _above(given, "sodium", sodium, _SODIUM, normal=130)
+    points += _above(given, "potassium", potassium, _POTASSIUM, normal=3.5)
+    points += _above(given, "hematocrit", given.first("Hematocrit"), _HEMATOCRIT, normal=30)
+    points += _renal_failure(given, creatinine_mg_dl(given))
+    white_cells = count_per(given, "White blood cell count", "mm^3")
+    if white_cells < 40_000:
+        given.note("white cells compared per mm³ with limits in 10⁹/L")
+    return points + coma + _above(given, "white cells", white_cells, _WHITE_CELLS, normal=3)
+
+
+def _above(
+    given: Entities,
+    name: str,
+    value: float,
+    classes: Sequence[tuple[float, int]],
+    *,
+    normal: float,
+    strictly: bool = False,
+) -> int:
+    """Points of the class that a high value reaches; a value below normal is only noted."""
+    if value < normal or (strictly and value == normal):
+        given.note(f"low {name} scores 0")
+    return next(
+        (score for limit, score in classes if value > limit or (value == limit and not strictly)), 0
+    )
+
+
+def _chronic_health(given: Entities) -> int:
+    """5 after emergency and 2 after elective surgery, in these exact words.
+
+    Non-operative patients score 0.
+    """
+    if not given.flag("History of severe organ failure or immunocompromise"):
+        return 0
+    surgery = given.text("Surgery Type")
+    points = {"Elective": 2, "Emergency": 5}.get(surgery or "", 0)
+    if points == 0:
+        given.note(f"organ failure or immunocompromise with surgery type {surgery!r} scores 0")
+    return points
+
+
+def _age(given: Entities) -> int:
+    """By whole years; an age of exactly 45 or 75 falls out of the classes, and so do broken years between them."""
+    age = age_years(given)
+    points = (
+        2
+        if 45 < age <= 54
+        else 3
+        if 55 <= age <= 64
+        else 5
+        if 65 <= age <= 74
+        else 6
+        if age > 75
+        else 0
+    )
+    if points == 0 and age >= 45:
+        given.note(f"age of {age:g} scores 0")
+    return points
+
+
+def _oxygen(given: Entities) -> int:
+    """A-a gradient from an FiO₂ of 50 % on, else PaO₂; the gaps between whole numbers score 0."""
+    if given.first("FiO₂") >= 50:
+        gradient = given.bare("A-a gradient")
+        if 349 < gradient < 350:
+            given.note("A-a gradient between 349 and 350 scores 0")
+        return 4 if gradient > 499 else 3 if gradient >= 350 else 2 if 200 <= gradient <= 349 else 0
+    oxygen = given.first(*PAO2)
+    if 60 < oxygen < 61:
+        given.note("PaO₂ between 60 and 61 scores 0")
+    return 4 if oxygen < 55 else 3 if oxygen <= 60 else 1 if 61 <= oxygen <= 70 else 0
+
+
+def _renal_failure(given: Entities, creatinine: float) -> int:
+    """Creatinine from 1.5 mg/dL on scores with a failure flag alone, and below 0.6 is never doubled."""
+    acute, chronic = given.flag("Acute renal failure"), given.flag("Chronic Renal Failure")
+    if creatinine < 0.6:
+        if acute:
+            given.note("creatinine below 0.6 mg/dL not doubled in acute renal failure")
+        return 2
+    if creatinine < 1.5:
+        return 0
+    points = 4 if creatinine >= 3.5 else 3 if creatinine >= 2 else 2
+    if not acute and not chronic:
+        given.note("raised creatinine without a renal failure flag scores 0")
+        return 0
+    return 2 * points if acute else points
+
+
+def sofa(given: Entities) -> int:
+    """43: FiO₂ as percent in the ratio, no vasopressors read as dopamine of 0, kidneys skipped when both are given."""
+    points = _respiration(given) + _circulation(given)
+    coma = given.bare("Glasgow Coma Score") if given.has("Glasgow Coma Score") else 15
+    if coma < 6:
+        points += 4
+    elif coma <= 9:
+        points += 3
+    elif 10 <= coma <= 12:
+        points += 2
+    elif 13 <= coma <= 14:
+        points += 1
+    bilirubin = concentration(given, "Bilirubin", known.BILIRUBIN_SOFA, "mg/dL")
+    points += sum(bilirubin >= limit for limit in (1.2, 2, 6, 12))
+    platelets = count_per(given, "Platelet count", "µL")
+    points += sum(platelets < limit for limit in (150_000, 100_000, 50_000, 20_000))
+    return points + _kidneys(given)
+
+
+def _respiration(given: Entities) -> int:
+    oxygen = given.first(*PAO2)
+    ratio = round_v1(oxygen / positive(given.first("FiO₂"), "FiO₂"))
+    given.note("PaO₂ divided by FiO₂ in percent")
+    ventilated = given.flag("On mechanical ventilation")
+    supported = ventilated | given.flag("Continuous positive airway pressure")
+    if ratio >= 200:
+        return 0 if ratio >= 400 else 1 if ratio >= 300 else 2
+    if not supported:
+        return 2 if ratio <= 199 else 0
+    if ratio < 100:
+        return 4 if ventilated else 0
+    return 3 if ratio < 199 else 0
+
+
+def _circulation(given: Entities) -> int:
+    dopamine, others = (
+        given.first_or(0, "DOPamine"),
+        [given.first_or(0, name) for name in ("DOBUTamine", "EPINEPHrine", "norEPINEPHrine")],
+    )
+    if given.has("Systolic Blood Pressure") and given.has("Diastolic Blood Pressure"):
+        systolic, diastolic = (
+            given.first("Systolic Blood Pressure"),
+            given.first("Diastolic Blood Pressure"),
+        )
+        if 1 / 3 * systolic + 2 / 3 * diastolic < 70 and not any(others):
+            if dopamine:
+                given.note("low pressure scores 1 although dopamine is given")
+            return 1
+    if dopamine <= 5 or others[0]:
+        given.note("no dopamine, up to 5, or any dobutamine scores 2 whatever else is given")
+        return 2
+    given.note("dopamine above 5 scores 3, never 4")
+    return 3
+
+
+def _kidneys(given: Entities) -> int:
+    """Urine alone: below 500 mL 3, never 4.
+
+    Creatinine alone by its class. Both together: nothing.
+    """
+    if not given.has("creatinine"):
+        urine = given.first("Urine Output")
+        if urine < 200:
+            given.note("urine below 200 mL/day scores 3")
+        return 3 if urine < 500 else 0
+    if given.has("Urine Output"):
+        given.note("kidneys skipped, because creatinine and urine output are both given")
+        return 0
+    creatinine = creatinine_mg_dl(given)
+    return sum(creatinine >= limit for limit in (1.2, 2, 3.5, 5))
+
+
+PAO2: Final = (
+    "Partial pressure of oxygen (PaO₂) for Apache II",
+    "Partial pressure of oxygen (PaO₂)",
+    "Partial pressure of oxygen",
+    "PaO₂",
+)
+_BUN: Final = "Blood Urea Nitrogen (BUN)"
+_NO_COUGH: Final = "Absence of cough or coryza"
+_SORE_THROAT: Final = (
+    "Fever in past 24 hours",
+    _NO_COUGH,
+    "Symptom onset ≤3 days",
+    "Purulent tonsils",
+    "Severe tonsil inflammation",
+)
+_THROAT: Final = (
+    "Cough Absent",
+    "Tender/swollen anterior cervical lymph nodes",
+    "Exudate or swelling on tonsils",
+)
+_PNEUMONIA: Final = {
+    ("Nursing home resident",): 10,
+    ("Neoplastic disease",): 30,
+    ("Liver disease severity", "Liver disease history"): 20,
+    ("Congestive Heart Failure",): 10,
+    ("Cerebrovascular disease history",): 10,
+    ("Renal disease", "Renal disease history"): 10,
+    ("Altered mental status",): 20,
+    ("Pleural effusion on x-ray",): 10,
+}
+
+
+def centor(given: Entities) -> int:
+    """20: a cough item that is not mentioned counts as cough present."""
+    age = age_years(given)
+    if not given.has("Cough Absent"):
+        given.note("absence of cough not mentioned scores 0")
+    if 14 < age < 15:
+        given.note(f"age of {age:g} scores 0")
+    points = 1 if 3 <= age <= 14 else -1 if age >= 45 else 0
+    return points + (temperature_c(given) > 38) + given.count(_THROAT)
+
+
+def fever_pain(given: Entities) -> int:
+    """33: an absence of cough that is not mentioned scores 0."""
+    if not given.has(_NO_COUGH):
+        given.note("absence of cough or coryza not mentioned scores 0")
+    return given.count(_SORE_THROAT)
+
+
+def curb_65(given: Entities) -> int:
+    """45: urea nitrogen above 19 mg/dL (6.8 mmol/L), pressures and respiratory rate cut to whole numbers."""
+    bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
+    rate, systolic, diastolic = (
+        int(given.first(name))
+        for name in ("respiratory rate", "Systolic Blood Pressure", "Diastolic Blood Pressure")
+    )
+    if bun > 19 and given.pair(_BUN)[1] == "mmol/L" and given.first(_BUN) <= 7:
+        given.note("urea of 6.8 to 7 mmol/L scores 1, by comparing 19 mg/dL")
+    if diastolic == 60 != given.first("Diastolic Blood Pressure"):
+        given.note("diastolic pressure cut to 60")
+    points = (age_years(given) >= 65) + given.flag("Confusion") + (bun > 19) + (rate >= 30)
+    return points + (systolic < 90 or diastolic <= 60)
+
+
+def psi(given: Entities) -> float:
+    """29: as published, but a misspelt °C is taken as Fahrenheit, and PaO₂ is read in the exact units alone."""
+    points = age_years(given) - (10 if given.stated_sex() == "Female" else 0)
+    points += sum(score for names, score in _PNEUMONIA.items() if given.flag(*names))
+    temperature = temperature_c(given)
+    if 39.9 < temperature < 40:
+        given.note("temperature of 39.9 to 40 °C scores 15")
+    points += sum(
+        score
+        for score, met in (
+            (15, temperature < 35 or temperature > 39.9),
+            (10, given.first("Heart Rate or Pulse") >= 125),
+            (30, given.bare("pH") < 7.35),
+            (20, given.first("respiratory rate") >= 30),
+            (20, given.first("Systolic Blood Pressure") < 90),
+            (20, concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL") >= 30),
+            (20, concentration(given, "Sodium", known.SODIUM, "mmol/L") < 130),
+            (10, concentration(given, "Glucose", known.GLUCOSE, "mg/dL") >= 250),
+            (10, given.first("Hematocrit") < 30),
+        )
+        if met
+    )
+    oxygen, unit = given.pair(*PAO2)
+    limit = {"mm Hg": 60, "kPa": 8}.get(unit)
+    if limit is None:
+        given.note(f"PaO₂ in {unit!r} scores 0, the rule knew only mm Hg and kPa")
+    return points + (10 if limit is not None and oxygen < limit else 0)
+
+
+def sirs(given: Entities) -> int:
+    """51: a normal heart rate counts as well, and white cells are compared per m³.
+
+    The rule could not run without a respiratory rate, nor at a PaCO₂ of exactly 32 with a normal
+    rate.
+    """
+    temperature = temperature_c(given)
+    white_cells = count_per(given, "White blood cell count", "m^3")
+    points = temperature > 38 or temperature < 36
+    if given.first("Heart Rate or Pulse") <= 90:
+        given.note("heart rate up to 90 counted as met")
+    if (
+        given.pair("White blood cell count")[1] != "m^3"
+    ):  # which in the file means mm^3, and so comes out right
+        given.note("white cells compared per m³ with the limits per mm³")
+    fast = given.first("respiratory rate") > 20
+    carbon_dioxide = given.first_or(40, "PaCO₂")
+    if carbon_dioxide == 32 and not fast:
+        raise CalculatorInputError(
+            "PaCO₂: the label rule cannot run on a value of exactly 32; got [32, ...]"
+        )
+    return points + 1 + (white_cells > 12000 or white_cells < 4000) + (fast or carbon_dioxide < 32)

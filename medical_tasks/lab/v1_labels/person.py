@@ -1,0 +1,229 @@
+"""Age, sex, size and temperature as the label rules read them.
+
+Body size, pregnancy, the Charlson index.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+from typing import Final
+
+from medical_tasks.calculators.units import CalculatorInputError
+from medical_tasks.lab.v1_labels.entities import Entities, number, positive, round_v1
+
+_PER_UNIT: Final = {
+    "m": {"cm": 0.01, "ft": 0.3048, "in": 0.0254},
+    "cm": {"m": 100.0, "ft": 30.48, "in": 2.54},
+    "in": {"m": 39.3701, "cm": 0.393701, "ft": 12.0},
+}
+
+
+def age_years(given: Entities) -> float:
+    """Age in years: the first pair that names years, months, weeks or days decides, and is cut to whole years."""
+    values = given.listed("age")
+    for value, unit in zip(values[::2], values[1::2], strict=False):
+        age = number(value, "age", "pairs of value and unit")
+        if not isinstance(unit, str):
+            break
+        if "year" in unit:
+            if len(values) > 2:
+                given.note(f"age: only the years of {list(values)} count")
+            return age
+        for word, per_year in (("months", 12), ("weeks", 52), ("days", None)):
+            if word in unit:
+                years = age // per_year if per_year else 0
+                given.note(f"age: {age:g} {unit} counts as {years:g} years")
+                return years
+    raise CalculatorInputError(
+        f"age: the label rule needs pairs of a number and years, months, weeks or days; got {values!r}"
+    )
+
+
+def weight_kg(given: Entities) -> float:
+    """Weight in kg: pounds rounded, grams not, and every other unit taken as kg."""
+    value, unit = given.pair("weight")
+    if unit == "lbs":
+        return round_v1(value * 0.453592)
+    if unit == "g":
+        return value / 1000
+    if unit != "kg":
+        given.note(f"weight: {value:g} {unit} counts as {value:g} kg")
+    return value
+
+
+def _height(given: Entities, unit: str) -> float:
+    values = given.listed("height")
+    if len(values) == 4:
+        feet, inches = (
+            number(value, "height", "[feet, 'ft', inches, 'in']")
+            for value in (values[0], values[2])
+        )
+        return round_v1((feet * 12 + inches) * (1 if unit == "in" else _PER_UNIT[unit]["in"]))
+    value, own = given.pair("height")
+    if own == unit:
+        return value
+    if own == "cm" and unit == "m":
+        return round_v1(value / 100)
+    if own in _PER_UNIT[unit]:
+        return round_v1(value * _PER_UNIT[unit][own])
+    raise CalculatorInputError(
+        f"height: the label rule needs m, cm, in, ft, or [feet, 'ft', inches, 'in']; got {list(values)!r}"
+    )
+
+
+def temperature_c(given: Entities) -> float:
+    """Temperature in °C; only the exact words `degrees celsius` are Celsius, everything else is Fahrenheit."""
+    value, unit = given.pair("Temperature")
+    if unit == "degrees celsius":
+        return value
+    celsius = round_v1((value - 32) * 5 / 9)
+    if not unit.startswith("degrees f"):
+        given.note(f"Temperature: {value:g} {unit!r} counts as Fahrenheit, that is {celsius:g} °C")
+    return celsius
+
+
+def body_mass_index(given: Entities) -> float:
+    """6: kg / m², the height in m rounded first."""
+    metres = positive(_height(given, "m"), "height")
+    return round_v1(weight_kg(given) / (metres * metres))
+
+
+def ideal_body_weight(given: Entities) -> float:
+    """10: Devine's weight from rounded inches."""
+    return round_v1((50 if given.sex() == "Male" else 45.5) + 2.3 * (_height(given, "in") - 60))
+
+
+def adjusted_body_weight(given: Entities) -> float:
+    """62: ideal weight and 40 % of the difference to the actual one."""
+    ideal = ideal_body_weight(given)
+    return round_v1(ideal + 0.4 * (weight_kg(given) - ideal))
+
+
+def body_surface_area(given: Entities) -> float:
+    """60: Mosteller's √(kg · cm / 3600)."""
+    square = weight_kg(given) * _height(given, "cm") / 3600
+    if square < 0:
+        raise CalculatorInputError(
+            f"weight and height: the label rule takes the root of {square:g}; one is negative"
+        )
+    return round_v1(math.sqrt(square))
+
+
+def target_weight(given: Entities) -> float:
+    """61: BMI · m²."""
+    metres = _height(given, "m")
+    return round_v1(given.first("Body Mass Index (BMI)") * (metres * metres))
+
+
+def maintenance_fluids(given: Entities) -> float:
+    """22: the 4-2-1 rule, in mL/h."""
+    weight = weight_kg(given)
+    if weight < 10:
+        return round_v1(weight * 4)
+    if weight <= 20:
+        return round_v1(40 + 2 * (weight - 10))
+    return round_v1(60 + (weight - 20))
+
+
+_FORM = "%m/%d/%Y"
+_LAST_PERIOD = "Last menstrual date"
+_YEARS_LEFT = 9990  # a later year could leave the calendar
+
+
+def due_date(given: Entities) -> str:
+    """13: 280 days, and the difference of the cycle to 28 days always added, never subtracted."""
+    cycle = given.bare("cycle length")
+    if cycle < 28:
+        given.note(f"cycle of {cycle:g} days: {28 - cycle:g} days added instead of subtracted")
+    return _shifted(given, 280 + _limited(abs(cycle - 28)))
+
+
+def conception_date(given: Entities) -> str:
+    """68: 14 days after the last period, whatever the cycle length."""
+    if given.has("cycle length") and given.bare("cycle length") != 28:
+        given.note("cycle length ignored")
+    return _shifted(given, 14)
+
+
+def gestational_age(given: Entities) -> tuple[str, str]:
+    """69: weeks and days between the two dates, in whichever order they are."""
+    days = (_date(given, "Current Date") - _date(given, _LAST_PERIOD)).days
+    if days < 0:
+        given.note("dates are swapped, and the difference taken absolute")
+    weeks, rest = divmod(abs(days), 7)
+    return f"{weeks} weeks", f"{rest} days"
+
+
+def _shifted(given: Entities, days: float) -> str:
+    return (_date(given, _LAST_PERIOD) + timedelta(days=days)).strftime(_FORM)
+
+
+def _limited(days: float) -> float:
+    if days <= 365:
+        return days
+    raise CalculatorInputError(
+        f"cycle length: expected a number of days near 28; it differs by {days:g}"
+    )
+
+
+def _date(given: Entities, name: str) -> datetime:
+    text = given.text(name)
+    if text is None:
+        raise CalculatorInputError(
+            f"{name}: the label rule cannot run without it; it is not among the entities"
+        )
+    try:
+        date = datetime.strptime(text, _FORM)
+    except ValueError as error:
+        raise CalculatorInputError(
+            f"{name}: the label rule needs MM/DD/YYYY; got {text!r}"
+        ) from error
+    if date.year > _YEARS_LEFT:
+        raise CalculatorInputError(f"{name}: the year must be at most {_YEARS_LEFT}; got {text!r}")
+    return date
+
+
+_ONE_POINT: Final = (
+    "Myocardial infarction",
+    "Congestive Heart Failure",
+    "Peripheral vascular disease",
+    "Connective tissue disease",
+    "Dementia",
+    "Peptic ulcer disease",
+)
+_TWO_POINTS: Final = (
+    "Hemiplegia",
+    "Moderate to severe Chronic Kidney Disease",
+    "Leukemia",
+    "Lymphoma",
+)
+_CLASSES: Final = {
+    ("Liver disease severity",): {"none": 0, "mild": 1, "moderate to severe": 3},
+    ("Diabetes mellitus criteria for CCI rule", "Diabetes mellitus"): {
+        "none or diet-controlled": 0,
+        "uncomplicated": 1,
+        "end-organ damage": 2,
+    },
+    ("Solid tumor",): {"none": 0, "localized": 2, "metastatic": 6},
+}
+
+
+def charlson(given: Entities) -> int:
+    """32: class words only in lower case.
+
+    Every other word, and True, adds 1 point, whatever it says.
+    """
+    age = age_years(given)
+    points = 4 if age >= 80 else 3 if age >= 70 else 2 if age >= 60 else 1 if age >= 50 else 0
+    points += given.count(_ONE_POINT) + 2 * given.count(_TWO_POINTS) + 6 * given.flag("AIDS")
+    points += given.flag("Chronic Obstructive Pulmonary Disease", "Chronic Pulmonary Disease")
+    points += given.count(("Cerebrovascular Accident", "Transient Ischemic Attacks History")) > 0
+    for names, scores in _CLASSES.items():
+        value = given.find(*names)
+        if isinstance(value, str) and value in scores:
+            points += scores[value]
+        elif value:
+            given.note(f"{names[0]}: {value!r} scores 1, the rule knew only {', '.join(scores)}")
+            points += 1
+    return points

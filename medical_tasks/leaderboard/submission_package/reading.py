@@ -1,0 +1,203 @@
+"""A package read without trust: every form, every hash, and every number that its items decide.
+
+pydantic, which the forms need, takes 0.2 s to import: import this module inside a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+from medical_tasks.catalog import dataset_spec, task_spec, tasks
+from medical_tasks.io.untrusted import shown, shown_path
+from medical_tasks.leaderboard import forms
+from medical_tasks.leaderboard.submission_package import contents, rows
+from medical_tasks.leaderboard.submission_package.json_reader import (
+    SETTING_RULE,
+    JsonReader,
+    odd_setting,
+)
+from medical_tasks.leaderboard.submission_package.privacy import scrub
+from medical_tasks.leaderboard.submission_package.results import (
+    forget_unasked_figures,
+    in_words,
+    partial_facts,
+    recompute,
+    reported_task,
+    result_differences,
+)
+from medical_tasks.leaderboard.submission_package.zip_file import (
+    package_bytes,
+    read_members,
+    unpack,
+)
+from medical_tasks.report.entries import Entry, Recipe
+from medical_tasks.runs.comparability import comparability
+from medical_tasks.runs.results import JsonDict, Row
+from medical_tasks.spec import TaskSpec
+
+
+def read_package(
+    source: Path | bytes, *, limits: contents.ReadLimits = contents.DEFAULT_LIMITS
+) -> contents.Package:
+    """Reads a package from a path or its bytes; `PackageError` for one that is not taken.
+
+    In `items` a value without a denominator is `nan`, one that is not decided None.
+    """
+    content = source if isinstance(source, bytes) else package_bytes(source, limits)
+    members = read_members(content, limits)
+    for name in (contents.MANIFEST, contents.RESULTS, contents.ITEMS):
+        if name not in members:
+            raise contents.not_sound(f"the package has no {name}")
+    files = {name: unpack(content, member) for name, member in members.items()}
+    reader = JsonReader(limits)
+    stated = reader.whole(contents.MANIFEST, files.pop(contents.MANIFEST))
+    manifest = read_manifest(stated, files, limits)
+    results = check_results(
+        reader.whole(contents.RESULTS, files.pop(contents.RESULTS)), manifest.tasks
+    )
+    if manifest.partial != partial_facts(results):
+        raise contents.not_sound(f"{contents.MANIFEST}, partial: is not what the recipes say")
+    reported = {
+        name: reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()
+    }
+    items = rows.read_items(reader, files.pop(contents.ITEMS), reported)
+    answers = rows.read_answers(reader, files.pop(contents.ANSWERS, b""), items, reported)
+    verdicts = rows.read_verdicts(reader, files.pop(contents.VERDICTS, b""), reported)
+    for name, task in reported.items():
+        own = items.get(name)
+        if not own:
+            raise contents.not_sound(f"{contents.ITEMS}: has no items of {name}")
+        rows.check_verdicts(name, results["tasks"][name], own, verdicts.get(name, []))
+        _check_numbers(task, results["tasks"][name], own, limits)
+    return contents.Package(
+        manifest=manifest,
+        results=results,
+        items=list(chain.from_iterable(items.values())),
+        answers=answers,
+        verdicts=list(chain.from_iterable(verdicts.values())),
+    )
+
+
+def _check_numbers(
+    task: TaskSpec, entry: Entry, items: Sequence[Row], limits: contents.ReadLimits
+) -> None:
+    """Every number that the items decide is the one that follows from them."""
+    computed = recompute(task, entry, items, limits)
+    difference = next(result_differences(task, entry, computed, items), None)
+    if difference is not None:
+        raise contents.not_sound(
+            f"{contents.RESULTS}, {task.name}, {in_words(difference)} from {contents.ITEMS}"
+        )
+
+
+def read_manifest(
+    value: object, files: Mapping[str, bytes], limits: contents.ReadLimits
+) -> contents.Manifest:
+    """Checks `package.json`, its form and its hashes, against the files beside it."""
+    where = contents.MANIFEST
+    stated = value.get("format", contents.FORMAT) if isinstance(value, dict) else contents.FORMAT
+    if stated != contents.FORMAT:
+        raise contents.not_sound(
+            f"{where}: is of format {shown(stated)}, and this version reads format "
+            f"{contents.FORMAT}"
+        )
+    manifest = forms.check(where, forms.ManifestForm, value)
+    names, listed = manifest["tasks"], manifest["files"]
+    if not 0 < len(names) <= limits.tasks or len(set(names)) < len(names):
+        raise contents.not_sound(
+            f"{where}, tasks: must be 1 to {limits.tasks} different ones, got {len(names)}"
+        )
+    if set(listed) != set(files):
+        raise contents.not_sound(
+            f"{where}, files: names {', '.join(map(shown, sorted(listed)))}, but the package holds "
+            f"{', '.join(sorted(files))}"
+        )
+    for name, content in files.items():
+        if listed[name] != contents.file_facts(content):
+            raise contents.not_sound(
+                f"{name}: its hash or length is not what {where} says; it was changed"
+            )
+    if manifest["content_sha256"] != contents.content_sha256(manifest):
+        raise contents.not_sound(
+            f"{where}, content_sha256: is not the hash of what it says; it was changed"
+        )
+    return contents.Manifest(
+        suite=manifest["suite"],
+        submitter=read_submitter(f"{where}, submitter", manifest["submitter"]),
+        tasks=tuple(names),
+        content_sha256=manifest["content_sha256"],
+        partial=manifest["partial"],
+    )
+
+
+def read_submitter(where: str, value: object) -> contents.Submitter:
+    """Checks what a submitter says."""
+    stated = forms.check(where, forms.SubmitterForm, value)
+    parameters = stated["parameters"]
+    return contents.Submitter(
+        **{**stated, "parameters": None if parameters is None else float(parameters)}
+    )
+
+
+def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
+    """Checks the form of `results.json`, not yet its numbers; returns what may be shown of it.
+
+    `names` are the tasks that `package.json` names.
+    """
+    stated = value.get("tasks") if isinstance(value, dict) else None
+    for name in stated if isinstance(stated, dict) else ():
+        if name not in tasks():
+            raise contents.PackageError(
+                f"{contents.RESULTS}: the task {shown(name)} is not known here. Leave it out "
+                "(--task NAME), or update this suite."
+            )
+    if (odd := odd_setting(value)) is not None:
+        raise contents.not_sound(f"{shown_path(contents.RESULTS, *odd)}: {SETTING_RULE}")
+    results = forms.check(contents.RESULTS, forms.ResultsForm, value)
+    if tuple(results["tasks"]) != names:
+        raise contents.not_sound(
+            f"{contents.RESULTS}: its tasks are not those that package.json names, in that order"
+        )
+    for name, entry in results["tasks"].items():
+        _check_data(f"{contents.RESULTS}, {name}", entry["recipe"], tasks()[name])
+        _check_judge(f"{contents.RESULTS}, {name}", entry, tasks()[name])
+        if "paper" in entry:  # what it says is made anew, of its recipe and numbers
+            entry["paper"] = comparability(tasks()[name], entry).as_json()
+    if scrub(results) != results:
+        raise contents.not_sound(
+            f"{contents.RESULTS}: a recipe names a path, a file or an address of the machine it "
+            "was made on"
+        )
+    return forget_unasked_figures(results)
+
+
+def _check_data(where: str, recipe: Recipe, task: TaskSpec) -> None:
+    data, spec = recipe["data"], dataset_spec(task.dataset)
+    own = (recipe["task"], data["name"]) == (task.name, spec.name)
+    if not own or data["config"] not in spec.configs:
+        raise contents.not_sound(
+            f"{where}: its recipe must be of {task.name} on {spec.name} "
+            f"({', '.join(spec.configs)}), got {shown(recipe['task'])} on {shown(data['name'])} "
+            f"({shown(data['config'])})"
+        )
+
+
+def _check_judge(where: str, entry: Entry, task: TaskSpec) -> None:
+    """A task with a judge names it in its recipe, and says beside it the same of what it did."""
+    named, reported = entry["recipe"]["judge"], entry.get("judge")
+    if task.judge != (named is not None) or task.judge != (reported is not None):
+        rule = (
+            "by a judge, and both recipe and entry say which" if task.judge else "without a judge"
+        )
+        raise contents.not_sound(f"{where}: the task is scored {rule}; that is not so here")
+    if named is None or reported is None:
+        return
+    if any(reported[name] != named[name] for name in ("name", "comparable", "votes")):
+        raise contents.not_sound(
+            f"{where}: says one thing of the judge in its recipe, and another beside it"
+        )
+    compares_words = "lexical" in (named["name"], named.get("kind"))
+    if compares_words and (named["comparable"] or named["name"] != named.get("kind")):
+        raise contents.not_sound(f"{where}: the judge lexical is never comparable with others")

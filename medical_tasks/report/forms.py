@@ -1,0 +1,111 @@
+"""The form of a task's entry in `results.json`, as far as reports and leaderboards rely on it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self, cast
+
+from pydantic import Field, model_validator
+
+from medical_tasks.io.forms import Count, Counts, Number, OpenForm, follows
+from medical_tasks.models.usage import FORECAST, USAGE
+
+Usage = Annotated[Any, follows(USAGE)]
+Forecast = Annotated[Any, follows(FORECAST)]
+
+
+class Repeats(OpenForm):
+    """What `--repeats` adds to a metric: its value in each repeat, and figures of their spread."""
+
+    __pydantic_extra__: dict[str, Number | None]
+    values: list[Number | None]
+
+
+class Estimate(OpenForm):
+    """A metric with its interval; null where nothing can be computed."""
+
+    n: Count
+    value: Number | None
+    ci_low: Number | None
+    ci_high: Number | None
+    bound_low: Number | None
+    bound_high: Number | None
+    repeats: Repeats = cast(Repeats, None)
+
+
+class Coverage(OpenForm):
+    """How many items were asked, answered and scored, and why the others were not."""
+
+    asked: Count
+    answered: Count
+    scored: Count
+    unscored: Counts
+    unclear: Counts = Field({})
+
+
+class Verdicts(OpenForm):
+    """How many questions went to the judge, and how many it decided."""
+
+    asked: Count
+    decided: Count
+    unscored: Counts
+
+
+class Judge(OpenForm):
+    """What a judge did in a run."""
+
+    name: str
+    check: str
+    comparable: bool
+    votes: Count
+    from_store: Count
+    calls: Count
+    votes_saved: Count
+    usage: Usage = None
+    forecast: Forecast = None
+    verdicts: Verdicts
+
+
+class Model(OpenForm):
+    """The model that was asked."""
+
+    name: str
+
+
+class Truncation(OpenForm):
+    """How questions were shortened to fit a model's context."""
+
+    rule: Any = None
+
+
+class Recipe(OpenForm):
+    """What a result depends on."""
+
+    model: Model
+    truncation: Truncation | None = None
+
+
+Estimates = dict[str, Estimate]
+Breakdown = dict[str, dict[str, Estimates]]
+
+
+class Entry(OpenForm):
+    """The result of one task."""
+
+    n_items: Count
+    metrics: Estimates
+    coverage: Coverage
+    breakdown: Breakdown
+    recipe: Recipe
+    cut_at_length: Count = 0
+    shortened: Count = 0
+    usage: Usage | None = None
+    judge: Judge | None = None
+
+    @model_validator(mode="after")
+    def _counts_agree(self) -> Self:
+        if self.coverage.scored > self.coverage.asked:
+            counts = f"{self.coverage.scored} scored items of {self.coverage.asked} asked"
+            raise ValueError(f"has {counts}")
+        if self.shortened and (self.recipe.truncation or Truncation()).rule is None:
+            raise ValueError("has shortened questions, and its recipe has no truncation")
+        return self

@@ -1,0 +1,375 @@
+"""The tables of results, made once: a page, Markdown and the terminal each write the same one.
+
+    table = metrics_table(tasks, id="task-kqa-metrics")
+    html_table(table)        # `html_parts`: sorted, filtered, with drawings
+    markdown_table(table)    # `markdown`: without drawings
+    text_table(table)        # `terminal`: aligned columns
+
+A cell says what is shown and what it is sorted by; a drawing is made only where one is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from medical_tasks.report.entries import Entry, Metric
+from medical_tasks.report.page_data import ReportTask
+from medical_tasks.report.plots import (
+    SHARES,
+    Scale,
+    axis_ticks,
+    finite,
+    interval_mark,
+    scale_of,
+)
+from medical_tasks.report.published.figures import PublishedResult
+from medical_tasks.report.table import Cell, Cells, Column, Row, Table
+from medical_tasks.runs.numbers import (
+    bounds,
+    coverage,
+    interval,
+    metric_label,
+    number,
+    scored,
+    unclear_counts,
+    valued,
+)
+from medical_tasks.runs.results import JsonDict
+from medical_tasks.spec import Plot
+from medical_tasks.spec import Table as OwnTable
+
+_RUN: Final = Column(name="run", label="Run", facet=True)
+_METRIC: Final = Column(name="metric", label="Metric")
+_VALUE: Final = Column(
+    name="value",
+    label="Value",
+    kind="number",
+    help="In percent, or in the unit that the metric names.",
+)
+_INTERVAL: Final = Column(name="interval", label="95 % interval", kind="range")
+_N: Final = Column(
+    name="n", label="n", kind="number", help="Over how many items or pairs the value is taken."
+)
+_SCORED: Final = Column(
+    name="scored", label="Scored", kind="range", help="Items that were scored, of those asked."
+)
+_BOUNDS: Final = Column(
+    name="bounds",
+    label="Bounds",
+    kind="range",
+    help="What the value could be, however the missing had been decided.",
+)
+_BETTER: Final = Column(name="better", label="Better")
+_NUMBERS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+_FILTER_FROM: Final = 9
+"""Rows from which on a table offers to filter them."""
+
+
+def _plot(scale: Scale) -> Column:
+    return Column(name="plot", label="Interval", kind="plot", axis=partial(axis_ticks, scale))
+
+
+def clean(metric: Metric) -> JsonDict:
+    """A metric whose values are numbers or None: what is `nan`, infinite or absent is None."""
+    numbers = {name: finite(metric.get(name)) for name in _NUMBERS}
+    return {**metric, **numbers, "n": metric.get("n", 0)}
+
+
+def sort_value(value: float | None, unit: str = "") -> float | None:
+    """What a metric is sorted by: the number shown (percents, for a share), with more digits."""
+    return None if value is None else round(value if unit else 100 * value, 4)
+
+
+def metric_cells(metric: Metric, *, strong: bool = False, scale: Scale = SHARES) -> list[Cell]:
+    """Writes a metric: value, drawing, interval and n.
+
+    One with a unit of its own stands on no axis of shares.
+    """
+    cleaned = clean(metric)
+    value, low, high = cleaned["value"], cleaned["ci_low"], cleaned["ci_high"]
+    unit = cleaned.get("unit", "")
+    few = bool(cleaned.get("too_few"))
+    draw = partial(interval_mark, value, low, high, scale=scale, few=few)
+    ends = interval({**cleaned, "too_few": False})
+    return [
+        Cell(
+            valued(cleaned),
+            sort_value(value, unit),
+            title=str(metric.get("reason", "")),
+            strong=strong,
+        ),
+        Cell(draw=draw if not unit or scale is not SHARES else None),
+        Cell(ends, sort_value(low, unit), note="too few to tell" if few else ""),
+        Cell(f"{cleaned['n']:,}", cleaned["n"]),
+    ]
+
+
+def coverage_cell(entry: Entry, metric: Metric | None = None) -> Cell:
+    """Writes how many of the items asked were scored on a metric, and why the others were not."""
+    counts = entry["coverage"]
+    total, decided = counts["asked"], scored(entry, metric)
+    reasons = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
+    title = f"not scored: {reasons}" if reasons and decided < total else ""
+    return Cell(coverage(entry, metric), decided / total if total else None, title=title)
+
+
+def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
+    """Cells of `_METRIC`, `_RUN`, `_VALUE`, a plot, `_INTERVAL` and all that follow."""
+    metric, spec = clean(task.entry["metrics"][name]), task.spec(name)
+    strong = name == task.headline
+    between = Cell(bounds(metric), sort_value(metric["bound_low"], metric.get("unit", "")))
+    better = "" if spec is None else "higher" if spec.higher_is_better else "lower"
+    return [
+        Cell(metric_label(name, metric), strong=strong),
+        task.run,
+        *metric_cells(metric, strong=strong),
+        coverage_cell(task.entry, metric),
+        between,
+        better,
+    ]
+
+
+def overview_table(tasks: Sequence[ReportTask], *, headlines: bool = False) -> Table:
+    """A row a run, task and metric; `headlines` takes the headline metrics alone."""
+    rows = []
+    for task in tasks:
+        for name in task.entry["metrics"]:
+            tags = ("headline",) if name == task.headline else ()
+            if tags or not headlines:
+                rows.append(Row([task.name, *_metric_row(task, name)], tags=tags))
+    task_column = Column(name="task", label="Task", header=True, facet=True)
+    scores = (_VALUE, _plot(SHARES), _INTERVAL, _N, _SCORED, _BOUNDS, _BETTER)
+    return Table(
+        id="all-metrics",
+        columns=[task_column, _METRIC, _RUN, *scores],
+        rows=rows,
+        caption="Every metric of every run, with its 95 % interval. A value that nobody can compute "
+        "is n/a.",
+        filter_label="Filter rows by words",
+        toggles=[("Headline metrics only", "headline", False)],
+        empty="Nothing was scored.",
+    )
+
+
+def metrics_table(tasks: Sequence[ReportTask], *, id: str) -> Table:  # noqa: A002 - an element's
+    """The metrics of a task in all its runs, one below the other."""
+    names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
+    rows = [
+        _metric_row(task, name) for name in names for task in tasks if name in task.entry["metrics"]
+    ]
+    metric = replace(_METRIC, header=True)
+    run = replace(_RUN, facet=False)
+    table = Table(
+        id=id,
+        columns=[metric, run, _VALUE, _INTERVAL, _N, _SCORED, _BOUNDS, _BETTER],
+        rows=[Row([*cells[:3], *cells[4:]]) for cells in rows],  # without drawings
+        caption="Metrics, with 95 % intervals. Bounds: what the value could be, however the missing "
+        "had been decided.",
+        empty="Nothing was scored.",
+    )
+    table = table if len(tasks) > 1 else table.without("run")
+    declared = any(task.metrics for task in tasks)
+    return table if declared else table.without("better")
+
+
+def breakdown_table(
+    tasks: Sequence[ReportTask],
+    by: str,
+    *,
+    id: str,  # noqa: A002 - what an element calls it
+) -> Table | None:
+    """A breakdown of a task in all its runs; None where no metric is there for every group.
+
+    Of the parts of an item only some metrics are.
+    """
+    parts = [(task.run, task.entry["breakdown"].get(by, {})) for task in tasks]
+    groups = list(dict.fromkeys(group for _, of_run in parts for group in of_run))
+    entries = [metrics for _, of_run in parts for metrics in of_run.values()]
+    names = _in_all(entries, list(tasks[0].entry["metrics"]))
+    if not names:
+        return None
+    headline = tasks[0].headline
+    first = headline if headline in names else names[0]
+    others = [name for name in names if name != first]
+    values = [clean(metrics[first]) for metrics in entries]
+    ends = (value[end] for value in values for end in ("value", "ci_low", "ci_high"))
+    scale = scale_of(ends, str(entries[0][first].get("unit", "")))
+    rows = []
+    for group in groups:
+        for run, of_run in parts:
+            if group in of_run:
+                metrics = of_run[group]
+                more = [_other(metrics[name]) for name in others]
+                rows.append(Row([group, run, *metric_cells(metrics[first], scale=scale), *more]))
+    columns = [
+        Column(name="group", label=by, header=True),
+        _RUN,
+        replace(_VALUE, label=_label(tasks, first)),
+        _plot(scale),
+        _INTERVAL,
+        _N,
+        *_numbers(_label(tasks, name) for name in others),
+    ]
+    further = "; further metrics with theirs in brackets." if others else "."
+    table = Table(
+        id=id,
+        columns=columns,
+        rows=rows,
+        caption=f"{_label(tasks, first)} by {by}, with 95 % intervals{further}",
+        filter_label=f"Filter rows of this table ({by})" if len(rows) >= _FILTER_FROM else "",
+    )
+    return table if len(tasks) > 1 else table.without("run")
+
+
+def _numbers(labels: Iterable[str]) -> list[Column]:
+    """Columns of further metrics."""
+    return [
+        Column(name=f"m{index}", label=label, kind="number") for index, label in enumerate(labels)
+    ]
+
+
+def _in_all(entries: Sequence[Mapping[str, Metric]], order: Sequence[str]) -> list[str]:
+    """Names of the metrics that all entries have, in the order of the whole result."""
+    reported = dict.fromkeys(name for metrics in entries for name in metrics)
+    names = [name for name in reported if all(name in metrics for metrics in entries)]
+    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
+
+
+def _label(tasks: Sequence[ReportTask], name: str) -> str:
+    """A metric's heading; one run whose average lacks a metric is enough to mark it."""
+    metrics = (task.entry["metrics"].get(name) for task in tasks)
+    labels = {metric_label(name, metric) for metric in metrics if metric}
+    return max(labels, default=name, key=len)
+
+
+def _other(metric: Metric) -> Cell:
+    cleaned = clean(metric)
+    unit = cleaned.get("unit", "")
+    ends = interval({**cleaned, "too_few": False})
+    return Cell(
+        number(cleaned["value"], unit), sort_value(cleaned["value"], unit), note=f"({ends})"
+    )
+
+
+NOT_STATED: Final = "–"
+"""What a paper leaves out, which is no value of ours to call n/a."""
+
+
+def published_label(result: PublishedResult) -> str:
+    """A published result's name in plots and tables: model and setting."""
+    return f"{result.model}, {result.setting}" if result.setting else result.model
+
+
+def published_table(
+    tasks: Sequence[ReportTask],
+    *,
+    id: str,  # noqa: A002 - what an element calls it
+) -> tuple[Table, list[tuple[str, ...]]]:
+    """What papers report on a task, and the notes on how their settings differ."""
+    results = tasks[0].published
+    units = {spec.name: spec.unit for task in tasks for spec in task.metrics}
+    for task in tasks:
+        for name, metric in task.entry["metrics"].items():
+            units.setdefault(name, str(metric.get("unit", "")))
+    order = {spec.name: index for index, spec in enumerate(tasks[0].metrics)}
+    names = list(dict.fromkeys(name for result in results for name in result.figures))
+    names.sort(key=lambda name: order.get(name.partition(",")[0], len(order)))
+    notes = list(dict.fromkeys(filter(None, (result.differences for result in results))))
+    rows = []
+    for result in results:
+        n = result.n_items
+        note: Cell | str = "none named"
+        if result.differences:
+            index = notes.index(result.differences) + 1
+            note = Cell(f"note {index}", href=f"#{id}-note-{index}")
+        cells: Cells = [
+            result.model,
+            result.setting,
+            *(_figure(result.figures.get(name), units.get(name, "")) for name in names),
+            Cell(NOT_STATED if n is None else f"{n:,}", n),
+            result.judge,
+            Cell(result.source, href=result.link),
+            note,
+        ]
+        rows.append(Row(cells))
+    with_units = (f"{name} ({units[name]})" if units.get(name) else f"{name}, %" for name in names)
+    columns = [
+        Column(name="model", label="Model", header=True),
+        Column(name="setting", label="Setting"),
+        *_numbers(with_units),
+        replace(_N, help="Items, where the paper says."),
+        Column(name="judge", label="Judge"),
+        Column(name="source", label="Source"),
+        Column(name="differences", label="Differences"),
+    ]
+    table = Table(
+        id=f"{id}-table",
+        columns=columns,
+        rows=rows,
+        caption="Published results, as their papers report them; not verified here.",
+        filter_label="Filter published results by words" if len(rows) >= _FILTER_FROM else "",
+    )
+    return table, notes
+
+
+def _figure(value: float | None, unit: str) -> Cell:
+    finite_value = finite(value)
+    return Cell(
+        NOT_STATED if finite_value is None else number(finite_value, unit),
+        sort_value(finite_value, unit),
+    )
+
+
+def plain_table(
+    id: str,  # noqa: A002 - what an element calls it
+    header: Sequence[str],
+    rows: Iterable[Cells],
+    *,
+    caption: str = "",
+) -> Table:
+    """A table of texts whose first column names the row."""
+    columns = [
+        Column(name=f"c{index}", label=label, header=index == 0)
+        for index, label in enumerate(header)
+    ]
+    return Table(
+        id=id, columns=columns, rows=list(map(Row, rows)), caption=caption, show_caption=False
+    )
+
+
+def own_table(shown: OwnTable, *, id: str, caption: str) -> Table:  # noqa: A002 - an element's
+    """A benchmark's own table."""
+    return plain_table(id, shown.header, shown.rows, caption=caption)
+
+
+def points_table(plot: Plot) -> Table:
+    """What a plot shows, for where nothing is drawn."""
+    rows = []
+    for point in plot.points:
+        ends = interval({"ci_low": point.low, "ci_high": point.high})
+        rows.append((point.label, number(point.value, ""), ends, str(point.n)))
+    return plain_table("", (plot.x_label, f"{plot.y_label} %", "interval", "n"), rows)
+
+
+def results_table(entries: Sequence[tuple[str, Entry]]) -> Table:
+    """A row a model, task and metric, of runs of several models; entries with the task's name.
+
+    Bounds stand where a judge decided, something is missing or an answer is unclear.
+    """
+    with_bounds = any(
+        "judge" in entry or entry["coverage"]["unscored"] or unclear_counts(entry)
+        for _, entry in entries
+    )
+    rows = []
+    for name, entry in entries:
+        model = entry["recipe"]["model"]["name"]
+        for key, metric in entry["metrics"].items():
+            cells = [model, name, metric_label(key, metric), valued(metric), interval(metric)]
+            cells += [str(metric["n"]), coverage(entry, metric), bounds(metric)]
+            rows.append(Row(cells if with_bounds else cells[:-1]))
+    texts = [Column(name="model", label="Model"), Column(name="task", label="Task"), _METRIC]
+    numbers = [_VALUE, _INTERVAL, _N, _SCORED, _BOUNDS][: 5 if with_bounds else 4]
+    return Table(id="results", columns=[*texts, *numbers], rows=rows)

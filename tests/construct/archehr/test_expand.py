@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.cli.entry import main
+from medical_tasks.construct.archehr.codes import (
+    codes_from_file,
+    codes_messages,
+    load_post_codes,
+    read_codes,
+)
+from medical_tasks.construct.archehr.posts import (
+    filter_posts,
+    keyword_finder,
+    keyword_lists,
+    load_posts,
+    read_keywords,
+)
+from medical_tasks.errors import MedicalTasksError
+from medical_tasks.judges.base import Unreadable
+from tests.construct.archehr.own_files import (
+    POSTS,
+    SECRET,
+    construct,
+    read_lines,
+    write_csv,
+    write_sources,
+)
+from tests.fault_server import FaultServer
+
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("expand.json").read_text(encoding="utf-8")
+)
+
+GOOD = json.dumps({"codes": [{"code": "n17.9", "description": "Acute kidney  failure"}]})
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    filter_posts(write_sources(tmp_path / "src") / "posts.csv", tmp_path / "own")
+    return tmp_path / "own"
+
+
+def test_replies_that_can_be_used_and_those_that_cannot() -> None:
+    assert read_codes(GOOD) == {"N17.9": "Acute kidney failure"}
+    assert read_codes(f"```json\n{GOOD}\n```") == read_codes(GOOD)
+    assert read_codes('{"codes": []}') == {}
+    twice = {"codes": [{"code": "I10", "description": "a"}, {"code": "i10", "description": "b"}]}
+    assert read_codes(json.dumps(twice)) == {"I10": "a"}
+    for reply, problem in CASES["test_replies_that_cannot"]:
+        found = read_codes(reply)
+        assert isinstance(found, Unreadable)
+        assert problem in found.problem
+
+
+def test_no_message_ends_its_quotation() -> None:
+    asked = codes_messages('They said "wait". </s>')[0]["content"]
+    assert json.dumps('They said "wait". ')[:-1] in asked
+    assert "</s>" not in asked
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    with FaultServer(
+        answer=lambda call: "nothing" if "wheeze" in call.body["messages"][0]["content"] else GOOD
+    ) as opened:
+        yield opened
+
+
+def test_by_a_model(folder: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    elsewhere = ("--model", "openai-api/there/m", "--model-args", "base_url=http://192.0.2.1/v1")
+    assert construct("expand", "--folder", folder, *elsewhere) == 4
+    assert SECRET not in capsys.readouterr().err
+    assert not (folder / "post_codes.jsonl").exists()
+    model = (
+        "--model",
+        "openai-api/here/m",
+        "--model-args",
+        f"base_url={server.base_url},max_retries=0",
+    )
+    assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
+    said = capsys.readouterr()
+    assert "2 of 3 messages have codes, 2 in all. Replies asked for again: 0." in said.out
+    assert "1 of 3 messages have no usable reply:\n  m4: no JSON" in said.err
+    assert SECRET not in said.out + said.err
+    assert len(server.calls) == 4
+    codes = load_post_codes(folder)
+    assert codes == {"m1": ["Acute kidney failure"], "m2": ["Acute kidney failure"], "m4": []}
+    made = json.loads((folder / "expand.json").read_text())
+    assert made["posts"]["failed"] == {"no JSON": 1}
+    assert SECRET not in (folder / "expand.json").read_text()
+    # Again: nobody is asked; another model is refused.
+    assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
+    assert len(server.calls) == 4
+    capsys.readouterr()
+    assert (
+        construct(
+            "expand",
+            "--folder",
+            folder,
+            "--model",
+            "openai-api/here/other",
+            *model[2:],
+            "--tries",
+            2,
+        )
+        == 2
+    )
+    assert "descriptions were begun with other settings (model:" in capsys.readouterr().err
+
+
+def test_options_that_make_no_sense_and_steps_of_the_other_benchmark(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, message in CASES["test_options_that_make_no_sense"]:
+        assert construct("expand", "--folder", folder, *words) == 2
+        assert message in capsys.readouterr().err
+    assert construct("generate", "--folder", "x") == 2
+    assert (
+        "construct archehr has the steps filter, expand, align, sheet, import, agreement, got generate"
+        in capsys.readouterr().err
+    )
+    assert main(["construct", "ehrnoteqa", "align", "--folder", "x"]) == 2
+    assert "construct ehrnoteqa has the steps sample, generate" in capsys.readouterr().err
+
+
+def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
+    header = ("id", "code", "description")
+    table = write_csv(
+        tmp_path / "a.csv", header, [("m1", "I10", "x"), ("m1", "I10", "y"), ("z", "I10", "x")]
+    )
+    made = codes_from_file(folder, table)
+    assert (made["with_codes"], made["codes"], made["rows_of_others"]) == (1, 1, 1)
+    assert load_post_codes(folder)["m1"] == ["x"]
+    (folder / "post_codes.jsonl").write_text("{}\n")
+    with pytest.raises(
+        MedicalTasksError, match=r"post_codes.jsonl: was changed since it was written"
+    ):
+        load_post_codes(folder)
+    for rows, message in (
+        ([("z", "I10", SECRET)], "names none of the 3 messages"),
+        ([("m1", "I10", "")], "row 2: code and"),
+    ):
+        with pytest.raises(MedicalTasksError, match=message):
+            codes_from_file(folder, write_csv(tmp_path / "b.csv", header, rows))
+
+
+def test_whole_words_of_any_case() -> None:
+    for list_name, text, found in CASES["test_whole_words_of_any_case"]:
+        assert keyword_finder(keyword_lists()[list_name])(text) == found, text
+    # The paper's keywords, counted in its supplement (Other Details); ours are these and more, each once.
+    assert {name: len(words) for name, words in keyword_lists().items()} == {
+        "paper": 16,
+        "ours": 35,
+    }
+    assert keyword_lists()["ours"][:16] == keyword_lists()["paper"]
+    assert all(len(set(words)) == len(words) for words in keyword_lists().values())
+
+
+@given(st.lists(st.sampled_from(["ward", "the", "night ward", "bed", "x"]), max_size=12))
+@settings(deadline=None, max_examples=60)
+def test_found_as_a_search_with_blanks_finds_them(words: list[str]) -> None:
+    text = " ".join(words)
+    expected = [each for each in ("bed", "night ward", "ward") if f" {each} " in f" {text} "]
+    assert keyword_finder(("ward", "night ward", "bed"))(text.upper()) == expected
+
+
+def test_what_is_kept_and_counted(tmp_path: Path) -> None:
+    source, folder = write_sources(tmp_path / "src"), tmp_path / "own"
+    made = filter_posts(source / "posts.csv", folder, keywords="ours")
+    assert (made["posts"], made["empty"], made["kept"]) == (5, 1, 3)
+    assert {word: count for word, count in made["by_keyword"].items() if count} == {
+        "admitted": 1,
+        "hospitalised": 1,
+        "icu": 1,
+        "intensive care": 1,
+    }
+    paper = filter_posts(source / "posts.csv", tmp_path / "paper")
+    assert paper["kept"] == 3
+    assert "hospitalised" not in paper["by_keyword"]
+    posts = load_posts(folder)
+    assert [post.id for post in posts] == ["m1", "m2", "m4"]
+    assert (
+        posts[2].text
+        == "He was hospitalised in intensive care for the wheeze. Was the inhaler wrong?"
+    )
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert SECRET not in (folder / "filter.json").read_text()
+    assert filter_posts(source / "posts.csv", folder, keywords="ours") == made
+    lines = tmp_path / "posts.jsonl"
+    lines.write_text("".join(json.dumps({"id": each[0], "text": each[1]}) + "\n" for each in POSTS))
+    filter_posts(lines, tmp_path / "other", keywords="ours")
+    assert read_lines(tmp_path / "other" / "posts.jsonl") == read_lines(folder / "posts.jsonl")
+    words = tmp_path / "words.txt"
+    words.write_text("# of skin\nDry   Skin\n\n")
+    with pytest.raises(MedicalTasksError, match="holds the messages of another filter"):
+        filter_posts(source / "posts.csv", folder, keywords=str(words))
+    assert filter_posts(source / "posts.csv", tmp_path / "third", keywords=str(words))[
+        "by_keyword"
+    ] == {"dry skin": 1}
+    # A changed file is reported.
+    (folder / "posts.jsonl").write_text((folder / "posts.jsonl").read_text().replace("ICU", "ward"))
+    with pytest.raises(
+        MedicalTasksError, match=r"posts.jsonl: was changed or moved away since it was written"
+    ):
+        load_posts(folder)
+
+
+@pytest.mark.parametrize(("header", "rows", "message"), CASES["test_messages_that_are_none"])
+def test_messages_that_are_none(
+    tmp_path: Path, header: list[str], rows: list[list[str]], message: str
+) -> None:
+    path = write_csv(tmp_path / "posts.csv.gz", header, rows)
+    with pytest.raises(MedicalTasksError, match=message) as caught:
+        filter_posts(path, tmp_path / "own")
+    assert SECRET not in str(caught.value)
+    assert not (tmp_path / "own" / "filter.json").exists()
+
+
+def test_keywords_that_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    none, odd = (b"", b"# x\n"), ((b"ok\n--\n", "line 2 must hold"), (b"\xb5", "not UTF-8"))
+    for content, message in (*((each, "has no keyword") for each in none), *odd):
+        path.write_bytes(content)
+        with pytest.raises(MedicalTasksError, match=message):
+            read_keywords(path)
+    with pytest.raises(MedicalTasksError, match="no such file"):
+        read_keywords(tmp_path / "none.txt")

@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
+from medical_tasks.benchmarks.archehr_qa.release import (
+    AnswerSentence,
+    without_citations,
+)
+from medical_tasks.cli.entry import main
+from medical_tasks.construct.archehr.align import chosen_cases
+from medical_tasks.construct.archehr.release_files import answer_text
+from medical_tasks.construct.archehr.review import (
+    ReviewOptions,
+    import_sheets,
+    split_cases,
+)
+from medical_tasks.construct.archehr.rounds import OwnCase
+from medical_tasks.construct.archehr.sheets import COLUMNS, export_sheets
+from medical_tasks.data.dataset_source import Row
+from medical_tasks.data.dataset_store import source_files
+from medical_tasks.errors import MedicalTasksError, UsageError
+from medical_tasks.guard.leakcheck import check_leaks
+from tests.construct.archehr.own_files import (
+    FOCUS,
+    SECRET,
+    aligned,
+    choose,
+    construct,
+    edit_sheet,
+    first_round,
+    read_lines,
+    read_rows,
+    write_sources,
+)
+
+CASES = json.loads(
+    Path(__file__).with_name("cases").joinpath("rounds.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three cases, annotated by ann and ben, one of them by both; nothing is imported yet."""
+    place = tmp_path_factory.mktemp("filled")
+    first_round(write_sources(place / "src"), place / "own", "ann,ben", 1)
+    return place / "own"
+
+
+@pytest.fixture
+def folder(filled: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(filled, tmp_path / "own"))
+
+
+def sheets(folder: Path, number: int = 1, names: str = "ann,ben") -> list[Path]:
+    return [folder / f"round_{number}" / "sheets" / f"{name}.csv" for name in names.split(",")]
+
+
+def take(folder: Path, **options: object) -> dict[str, object]:
+    return import_sheets(folder, sheets(folder), ReviewOptions(**options))  # type: ignore[arg-type]
+
+
+def refused(folder: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        take(folder)
+    assert SECRET not in str(caught.value)
+    assert not (folder / "release").exists()
+    return str(caught.value)
+
+
+def edit(folder: Path, kind: str, number: str, cells: dict[str, str]) -> None:
+    """Edits a row of the first case in every sheet it is in."""
+    for path in sheets(folder):
+        edit_sheet(
+            path,
+            lambda row: (
+                row | cells
+                if (row["case_id"], row["kind"], row["number"]) == ("1", kind, number)
+                else row
+            ),
+        )
+
+
+def released(folder: Path, split: str = "test") -> dict[str, Row]:
+    return {row["id"]: row for row in read_case_rows(folder / "release" / split / "archehr-qa.xml")}
+
+
+def test_a_release_that_the_builder_reads(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    assert (
+        construct("import", "--folder", folder, *sheets(folder), "--note-source", "mimic-iv") == 0
+    )
+    rows = released(folder)
+    assert "is not used" not in capsys.readouterr().err  # offsets are places
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
+    out = tmp_path / "built"
+    assert (
+        main(
+            [
+                "build",
+                "archehr_qa",
+                "--source",
+                str(folder / "release"),
+                "--partial",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
+    assert list(out.rglob("*.parquet"))
+    assert list(rows) == ["1", "2", "3"]
+    assert rows["1"] == CASES["first_row"]
+    # Of the second note the first paragraph is gone, so its second sentence is the first, in the answer too.
+    assert (rows["2"]["sentence_ids"], rows["2"]["answer_citations"]) == (["1"], ["1"])
+
+
+def test_rounds_follow_each_other(folder: Path) -> None:
+    take(folder, note_source="mimic-iii", dev=1)
+    splits = {split: set(released(folder, split)) for split in ("dev", "test")}
+    assert (len(splits["dev"]), len(splits["test"])) == (1, 2)
+    export_sheets(folder, ("eve",))
+    rows = read_rows(sheets(folder, 2, "eve")[0])
+    one = {(row["kind"], row["number"]): row for row in rows if row["case_id"] == "1"}
+    assert one["sentence", "3"]["relevance"] == "essential"
+    assert one["focus", "1"]["text"] == FOCUS["1"]
+    assert one["answer", "1"]["citations"] == "|3|"
+    assert {row["round"] for row in rows} == {"2"}
+
+    def review(row: dict[str, str]) -> dict[str, str] | None:
+        key = row["case_id"], row["kind"], row["number"]
+        if key == ("1", "answer", "1"):
+            return row | {"text": "", "citations": ""}
+        changed = {
+            ("1", "sentence", "3"): {"relevance": "S", "comment": "less so"},
+            ("1", "answer", "3"): {"text": "They  had to.", "citations": "| 4 , 3 |"},
+            ("2", "question", "1"): {"text": "=How long?"},
+            ("2", "answer", "1"): {"citations": ""},
+        }
+        return row | changed.get(key, {})
+
+    edit_sheet(sheets(folder, 2, "eve")[0], review)
+    made = import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
+    assert made["labels"] == {"essential": 2, "supplementary": 1, "not-relevant": 6}
+    assert (made["without_essential"], made["without_answer"]) == (1, 0)
+    assert made["answers_missing_essential"] == 1
+    # What is not said again stays: splits and mapping.
+    assert {split: set(released(folder, split)) for split in ("dev", "test")} == splits
+    row = (released(folder) | released(folder, "dev"))["1"]
+    assert (row["source"], row["answer_citations"], row["clinician_answer"]) == (
+        "mimic-iii",
+        ["3,4"],
+        "They had to.",
+    )
+    history = read_lines(folder / "round_2" / "history.jsonl")
+    third = next(
+        row for row in rows if (row["case_id"], row["kind"], row["number"]) == ("1", "answer", "3")
+    )
+    fields = ("case_id", "kind", "field", "before", "after")
+    assert sorted([each[name] for name in fields] for each in history) == CASES["history"]
+    answer = next(each for each in history if (each["kind"], each["field"]) == ("answer", "text"))
+    assert (answer["reviewer"], answer["sheet"], answer["row"]) == (
+        "eve",
+        "eve.csv",
+        rows.index(third) + 2,
+    )
+    # A sheet of another round is told, and all cases in the split for development are too many.
+    export_sheets(folder, ("eve",))
+    with pytest.raises(
+        MedicalTasksError, match="column 'round': must be 3, the round that is read back"
+    ):
+        import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
+    with pytest.raises(
+        MedicalTasksError, match="--dev 3: leaves no case for the split test, of 3 cases"
+    ):
+        import_sheets(folder, sheets(folder, 3, "eve"), ReviewOptions(dev=3))
+    take_back = import_sheets(
+        folder, sheets(folder, 3, "eve"), ReviewOptions(dev=0, note_source="")
+    )
+    assert take_back["splits"] == {"dev": 0, "test": 3}
+    assert {path.name for path in (folder / "release").rglob("*") if path.is_file()} == {
+        "archehr-qa.xml",
+        "archehr-qa_key.json",
+    }
+
+
+def test_as_spreadsheets_save_them(folder: Path) -> None:
+    take(folder)
+    before = {path: path.read_bytes() for path in (folder / "release" / "test").iterdir()}
+    for path in sheets(folder):
+        rows = read_rows(path)[::-1]
+        lines = [COLUMNS, *([row[name].replace(", ", ",\n ") for name in COLUMNS] for row in rows)]
+        text = "\r\n".join(
+            ";".join('"' + cell.replace('"', '""') + '"' for cell in line[::-1]) for line in lines
+        )
+        path.write_bytes(("\ufeff" + text).encode())
+    take(folder)
+    assert {path: path.read_bytes() for path in (folder / "release" / "test").iterdir()} == before
+
+
+@pytest.mark.parametrize(("kind", "number", "cells", "message"), CASES["test_rows_that_are_wrong"])
+def test_rows_that_are_wrong(
+    folder: Path, kind: str, number: str, cells: dict[str, str], message: str
+) -> None:
+    edit(folder, kind, number, cells)
+    assert message in refused(folder)
+
+
+def test_nothing_is_left_of_a_note_and_blank_sentences_can_be_not_relevant(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in sheets(folder)}
+    for number in ("3", "7"):
+        edit(folder, "sentence", number, {"relevance": "not relevant"})
+    assert "every sentence is not-relevant in the sheet of" in refused(folder)
+    for path, content in before.items():
+        path.write_bytes(content)
+    for path in sheets(folder):
+        edit_sheet(path, lambda row: row | ({"relevance": ""} if row["relevance"] == "n" else {}))
+    assert "is empty" in refused(folder)
+    made = take(folder, blank_not_relevant=True)
+    assert made["labels"] == {"essential": 3, "supplementary": 0, "not-relevant": 6}
+
+
+def test_a_sheet_that_is_missing(folder: Path) -> None:
+    shares = json.loads((folder / "round_1" / "shares.json").read_text())
+    with pytest.raises(MedicalTasksError, match="no sheet of ben is among the files; .* --partial"):
+        import_sheets(folder, sheets(folder)[:1], ReviewOptions())
+    made = import_sheets(folder, sheets(folder)[:1], ReviewOptions(partial=True))
+    own = [name for name, first in shares["first"].items() if first == "ann"]
+    assert sorted(released(folder)) == sorted(own)
+    assert (made["cases"], made["without_sheets_of"]) == (len(own), ["ben"])
+
+
+def test_the_first_annotator_of_a_case_decides(folder: Path) -> None:
+    shares = json.loads((folder / "round_1" / "shares.json").read_text())
+    both = next(
+        name for name in shares["first"] if all(name in ids for ids in shares["sheets"].values())
+    )
+    for path in sheets(folder):
+        edit_sheet(
+            path,
+            lambda row: (
+                row | ({"text": f"By {row['reviewer']}?"} if row["kind"] == "question" else {})
+            ),
+        )
+    take(folder)
+    assert released(folder)[both]["clinician_question"] == f"By {shares['first'][both]}?"
+    marks = Counter(each["case_id"] for each in read_lines(folder / "round_1" / "marks.jsonl"))
+    assert marks[both] == 2
+
+
+def test_sheets_in_work_are_never_written_over(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in sheets(folder)}
+    export_sheets(folder, ("ann", "ben"), overlap=1)
+    assert {path: path.read_bytes() for path in sheets(folder)} == before
+    with pytest.raises(MedicalTasksError, match="exported of other cases or with other settings"):
+        export_sheets(folder, ("ann", "ben"))
+    choose(folder, m1=f"Another message, {SECRET}.")
+    with pytest.raises(MedicalTasksError, match="sheets of other cases were exported") as caught:
+        export_sheets(folder, ("ann", "ben"), overlap=1)
+    assert SECRET not in str(caught.value)
+    (folder / "round_0" / "cases.jsonl").write_text("{}\n")
+    assert "was changed since the sheets of round 1 were written of it" in refused(folder)
+
+
+def test_choosing(tmp_path: Path) -> None:
+    folder = aligned(write_sources(tmp_path / "src"), tmp_path / "own")
+    with pytest.raises(MedicalTasksError, match="no row is chosen"):
+        chosen_cases(folder)
+    choose(folder, m2="My father  got a stent.")
+    cases = chosen_cases(folder)
+    found = [(case.id, case.post_id, case.document_id) for case in cases]
+    assert found == [("1", "m1", "h1"), ("2", "m2", "h2"), ("3", "m4", "h3")]
+    assert cases[1].narrative == "My father got a stent."
+    (folder / "notes" / "n1.txt").rename(folder / "moved")
+    with pytest.raises(MedicalTasksError, match=r"n1.txt: no such file. Align again"):
+        chosen_cases(folder)
+    edit_sheet(
+        folder / "candidates.csv",
+        lambda row: row | ({"chosen": SECRET} if row["index"] == "1" else {"note_id": "n9"}),
+    )
+    with pytest.raises(
+        MedicalTasksError, match="column 'chosen': must be yes, no or empty, got a text of 18"
+    ) as caught:
+        chosen_cases(folder)
+    assert str(caught.value).count("are no pair of the candidates") == 2
+    assert SECRET not in str(caught.value)
+
+
+def test_all_that_can_hold_words_is_closed(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for path in sheets(folder):
+        path.chmod(0o600)  # the editing program's business
+    (folder / "candidates.csv").chmod(0o600)
+    assert construct("import", "--folder", folder, *sheets(folder)) == 0
+    assert construct("agreement", "--folder", folder) == 0
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) >= 20
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_dir()} == {
+        0o700
+    }
+    told = tmp_path / "told"
+    told.mkdir()
+    captured = capsys.readouterr()
+    (told / "said.txt").write_text(captured.out + captured.err)
+    recipes = ["filter", "expand", "align", "agreement", "round_1/shares", "round_1/review"]
+    for name in recipes:
+        (told / f"{name.replace('/', '_')}.json").write_bytes(
+            (folder / f"{name}.json").read_bytes()
+        )
+    assert all(SECRET not in path.read_text() for path in told.iterdir())
+    for source in ("posts.jsonl", "candidates.csv"):
+        assert check_leaks(told, source_files(str(folder / source)), words=6).found == {}
+        assert check_leaks(
+            folder / "round_0" / "cases.jsonl", source_files(str(folder / source)), words=6
+        ).found  # the check can find some
+
+
+def test_dev_cases_are_drawn_by_message_and_answers_lose_their_citations_again() -> None:
+    cases = [
+        OwnCase(
+            id=str(number), post_id=f"p{number // 2}", document_id="d", narrative="x", sentences=()
+        )
+        for number in range(10)
+    ]
+    for seed in range(5):
+        splits = split_cases(cases, dev=5, seed=seed)
+        assert len(splits["dev"]) == 4
+        assert not {case.post_id for case in splits["dev"]} & {
+            case.post_id for case in splits["test"]
+        }
+        assert split_cases(cases[::-1], dev=5, seed=seed)["dev"] == splits["dev"][::-1]
+    said = (("Why not?!", ("1", "3")), ("No end", ("2",)), ("No source.", ()))
+    answer = [AnswerSentence(id="", text=text, citations=cited) for text, cited in said]
+    assert answer_text(answer, cited=True) == "Why not [1,3]?! No end [2] No source."
+    assert without_citations(answer_text(answer, cited=True)) == answer_text(answer)
+
+
+def test_wrong_options(folder: Path) -> None:
+    for options, message in (
+        ({"note_source": "own"}, "--note-source must be one of mimic-iii, mimic-iv, got 'own'"),
+        ({"dev": -1}, "--dev must be 0 or more, got -1"),
+        ({"seed": -1}, "--seed must be 0 or more, got -1"),
+    ):
+        with pytest.raises(MedicalTasksError, match=message):
+            take(folder, **options)
+    with pytest.raises(MedicalTasksError, match="no sheets were written yet"):
+        import_sheets(folder / "none", sheets(folder), ReviewOptions())

@@ -1,0 +1,120 @@
+"""A small construction for tests: a twin's notes, a sample of them, and a model that drafts by a script."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from measurements.ehrnoteqa_twin import NOTES_FILE, write_twin
+from medical_tasks.cli.entry import main
+from medical_tasks.construct.ehrnoteqa import files
+from medical_tasks.data import construction
+from tests.benchmarks.ehrnoteqa.twin_files import SECRET
+from tests.fault_server import Call
+
+BOUNDS = "600,1200"
+CELLS = "1:1=3,2:1=1,2:2=2"
+SAMPLED = 6
+
+
+def twin_notes(folder: Path) -> Path:
+    """Writes some patients' notes, short ones; returns the file."""
+    return write_twin(folder, seed=3, questions=14, notes=60, scale=0.12, sums=False) / NOTES_FILE
+
+
+def take_sample(source: Path, *more: str, folder: str = "own", cells: str = CELLS) -> int:
+    words = ["construct", "ehrnoteqa", "sample", "--source", str(source), "--folder", folder]
+    return main([*words, "--cells", cells, "--bounds", BOUNDS, *more])
+
+
+def is_second_step(call: Call) -> bool:
+    return "Make five choices" in str(call.body["messages"][0]["content"])
+
+
+def patient_of(call: Call) -> str:
+    return str(call.body["messages"][0]["content"]).partition("Patient ID : ")[2].partition("\n")[0]
+
+
+def drafted(call: Call) -> str:
+    """A good reply to either step; the right choice is always A, as models like it."""
+    patient = patient_of(call)
+    if is_second_step(call):
+        choices = {letter: f"finding {letter} of {patient}" for letter in "BCDE"}
+        return json.dumps(
+            {
+                "choices": {"A": f"the finding of {patient}", **choices},
+                "answer": "A",
+                "reason": "so it is",
+            }
+        )
+    question = {
+        "question": f"What was found in {patient}?",
+        "answer": f"The finding of {patient}",
+        "reason": "it says so",
+    }
+    return json.dumps(question)
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+
+
+def edit_sheet(path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]) -> None:
+    """Edits a sheet as a spreadsheet program does: each row but the header, None takes it out."""
+    header, *rows = read_rows(path)
+    changed = [change(dict(zip(header, row, strict=True))) for row in rows]
+    write_rows(path, header, [[row[name] for name in header] for row in changed if row is not None])
+
+
+def write_rows(
+    path: Path, header: Iterable[str], rows: Iterable[Iterable[str]], *, delimiter: str = ","
+) -> None:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\r\n", delimiter=delimiter)
+    writer.writerow(header)
+    writer.writerows(rows)
+    path.write_bytes(b"\xef\xbb\xbf" + stream.getvalue().encode())
+
+
+def by_hand(
+    folder: Path, count: int, *, texts: Callable[[int], dict[str, Any]] = lambda number: {}
+) -> Path:
+    """Makes a construction with drafts, as if sampled and drafted; ids are p0, p1, ..."""
+    folder.mkdir()
+    note = {"hadm_id": "2", "charttime": "2150-01-02 00:00:00", "text": f"Header\n{SECRET}."}
+    names = [f"p{number}" for number in range(count)]
+    notes = [{"patient_id": name, "notes": [{"note_id": f"{name}-DS-1", **note}]} for name in names]
+    patients = [{"patient_id": name, "level": 1, "num_notes": 1, "tokens": 9} for name in names]
+    digests = {
+        name: construction.write_lines(folder / name, lines)
+        for name, lines in ((files.NOTES, notes), (files.PATIENTS, patients))
+    }
+    construction.write_json(folder / files.SAMPLE, {"sha256": digests})
+    drafts = [
+        {
+            "id": name,
+            "question": f"What about {name}, {SECRET}?",
+            "choices": [f"{letter} of {name}, {SECRET}" for letter in "ABCDE"],
+            "answer": "B",
+            "drafted_answer": "a",
+            "question_reason": "r",
+            "choices_reason": "r",
+            "written_order": "ABCDE",
+            "tries": [1, 1],
+            **texts(number),
+        }
+        for number, name in enumerate(names)
+    ]
+    construction.write_json(
+        folder / files.DRAFTS_RECIPE,
+        {"sha256": construction.write_lines(folder / files.DRAFTS, drafts)},
+    )
+    return folder

@@ -1,0 +1,246 @@
+"""Answers of real runs, marked by clinicians who do not know whose they are."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
+from medical_tasks.cli.entry import main
+from medical_tasks.construct.ehrnoteqa.answers import COLUMNS, write_scores
+from medical_tasks.data import construction
+from medical_tasks.data.construction import write_sheet
+from medical_tasks.io.cells import plain
+from medical_tasks.lab.score_table import read_scores
+from tests.case_tables import tabled
+from tests.construct.ehrnoteqa.construction_files import (
+    edit_sheet,
+    read_lines,
+    read_rows,
+    write_rows,
+)
+from tests.fault_server import FaultServer
+
+MODELS = ["baseline/empty", "baseline/reference", "openai-api/here/m"]
+QUESTIONS = 8
+SAID = "a finding nobody wrote down"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs on the demo: the gold, nothing, and a model that says the same about everyone."""
+    place = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch, FaultServer(answer=lambda call: SAID) as server:
+        patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
+        assert main(["build", "ehrnoteqa", "--config", "demo", "--out", str(place / "data")]) == 0
+        for model in MODELS:
+            words = [
+                "run",
+                "--tasks",
+                "ehrnoteqa_open_level1",
+                "--model",
+                model,
+                "--judge",
+                "lexical",
+            ]
+            args = (
+                []
+                if model.startswith("baseline")
+                else ["--model-args", f"base_url={server.base_url},max_retries=0"]
+            )
+            out = str(place / model.split("/")[1])
+            assert main([*words, *args, "--data", str(place / "data"), "--out", out]) == 0
+    return place
+
+
+@pytest.fixture(autouse=True)
+def home(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(runs / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+def answer_sheet(runs: Path, *more: str) -> int:
+    folders = [str(runs / name) for name in ("reference", "empty", "here")]
+    words = [
+        "construct",
+        "ehrnoteqa",
+        "answer-sheet",
+        *folders,
+        "--data",
+        str(runs / "data"),
+        "--out",
+        "marks",
+    ]
+    return main([*words, "--reviewers", "ann,ben", *more])
+
+
+def scores(*more: str) -> int:
+    return main(["construct", "ehrnoteqa", "scores", "marks", "--out", "scores.csv", *more])
+
+
+def mark(decide: Callable[[dict[str, str]], str]) -> None:
+    for name in ("ann", "ben"):
+        edit_sheet(Path("marks/sheets") / f"{name}.csv", lambda row: row | {"verdict": decide(row)})
+
+
+def as_it_is(row: dict[str, str]) -> str:
+    return "o" if row["response"] == row["right_answer"] else "x"
+
+
+def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
+    assert answer_sheet(runs, "--overlap", "2") == 0
+    marks = Path("marks")
+    key = json.loads((marks / "key.json").read_text())
+    assert key["models"] == MODELS
+    sheets = {name: read_rows(marks / "sheets" / f"{name}.csv") for name in ("ann", "ben")}
+    text = "".join((marks / "sheets" / f"{name}.csv").read_text("utf-8") for name in sheets)
+    assert not any(model in text for model in MODELS)
+    # Each question with two answers (the third says nothing), two of eight for both.
+    rows = [
+        dict(zip(header, row, strict=True)) for header, *found in sheets.values() for row in found
+    ]
+    assert Counter(Counter(row["id"] for row in rows).values()) == {2: QUESTIONS - 2, 4: 2}
+    answers = {
+        (each["id"], str(each["answer_number"])): each
+        for each in read_lines(marks / "answers.jsonl")
+    }
+    assert len(answers) == QUESTIONS * len(MODELS)
+    assert all(
+        answers[row["id"], row["answer_number"]]["response"] == plain(row["response"])
+        for row in rows
+    )
+    firsts = Counter(each["model"] for (_, number), each in answers.items() if number == "1")
+    assert len(firsts) > 1  # the order is another one for each question
+    assert {stat.S_IMODE(path.stat().st_mode) for path in marks.rglob("*") if path.is_file()} == {
+        0o600
+    }
+    before = {path: path.read_bytes() for path in marks.rglob("*.csv")}
+    assert answer_sheet(runs, "--overlap", "2") == 0
+    assert {path: path.read_bytes() for path in marks.rglob("*.csv")} == before
+
+
+def test_marks_become_the_tables_that_other_verbs_take(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer_sheet(runs, "--overlap", "2") == 0
+    mark(as_it_is)
+    assert scores() == 0
+    assert SAID not in capsys.readouterr().out
+    table = read_scores([Path("scores.csv")])
+    assert table.names == tuple(MODELS)
+    assert table.scores == {"ann": (0.0, 100.0, 0.0), "ben": (0.0, 100.0, 0.0)}
+    assert main(["correlate", "scores.csv", "--against", "ann"]) == 0
+    found = read_human_scores(Path("marks/ratings.csv"))
+    assert found.raters == ("rater_ann", "rater_ben")
+    assert len(found.rows) == QUESTIONS * 2
+    assert Counter(row.model for row in found.rows) == {MODELS[1]: QUESTIONS, MODELS[2]: QUESTIONS}
+    for row in found.rows:
+        assert {each for each in row.correct if each is not None} == {row.model == MODELS[1]}
+    assert sum(None not in row.correct for row in found.rows) == 2 * 2
+    assert stat.S_IMODE(Path("marks/ratings.csv").stat().st_mode) == 0o600
+
+
+@tabled("cells", "message")
+def test_sheets_that_are_wrong(
+    runs: Path, capsys: pytest.CaptureFixture[str], cells: dict[str, str], message: str
+) -> None:
+    assert answer_sheet(runs) == 0
+    mark(as_it_is)
+    header, *rows = read_rows(Path("marks/sheets/ann.csv"))
+    rows[1] = [cells.get(name, cell) for name, cell in zip(header, rows[1], strict=True)]
+    write_rows(Path("marks/sheets/ann.csv"), header, rows)
+    assert scores() == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert SAID not in said
+    assert not Path("scores.csv").exists()
+
+
+def test_rows_lost_twice_or_open(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer_sheet(runs) == 0
+    assert scores("--partial") == 2
+    assert "nothing is marked yet" in capsys.readouterr().err
+    mark(lambda row: as_it_is(row) if row["reviewer"] == "ann" else "")
+    assert scores("--partial") == 0
+    assert Path("scores.csv").read_text() == "model,ann,ben\n" + "".join(
+        f"{model},{value},\n"
+        for model, value in zip(MODELS, ("0.00", "100.00", "0.00"), strict=True)
+    )
+    assert read_human_scores(Path("marks/ratings.csv")).raters == ("rater_ann",)
+    header, *rows = read_rows(Path("marks/sheets/ann.csv"))
+    write_rows(Path("marks/sheets/ann.csv"), header, rows[1:])
+    assert scores("--partial") == 2
+    assert "the sheet of ann: 1 rows are lost" in capsys.readouterr().err
+    write_rows(Path("marks/sheets/ann.csv"), header, [*rows, rows[0]])
+    assert scores("--partial") == 2
+    assert "stands twice" in capsys.readouterr().err
+
+
+def marked_by_hand(folder: Path, models: list[str], said: list[str], verdicts: list[str]) -> Path:
+    """A question a line, all models' answers; one clinician, whose sheet has what is not empty."""
+    ids = [f"p{number}" for number in range(len(said) // len(models))]
+    places = [(name, number) for name in ids for number in range(1, len(models) + 1)]
+    answers = [
+        {"id": name, "answer_number": number, "model": models[number - 1], "response": text}
+        for (name, number), text in zip(places, said, strict=True)
+    ]
+    construction.write_lines(folder / "answers.jsonl", answers)
+    key = {
+        "models": models,
+        "answers_sha256": construction.lines_sha256(answers),
+        "sheets": {"ann": ids},
+    }
+    construction.write_json(folder / "key.json", key)
+    rows = [
+        dict.fromkeys(COLUMNS, "")
+        | {"index": ids.index(str(each["id"])) + 1, "reviewer": "ann", "verdict": verdict}
+        | each
+        for each, verdict in zip(
+            [each for each in answers if each["response"]], verdicts, strict=True
+        )
+    ]
+    write_sheet(
+        folder / "sheets" / "ann.csv",
+        COLUMNS,
+        [{name: row[name] for name in COLUMNS} for row in rows],
+    )
+    return folder
+
+
+def test_what_says_nothing_counts_where_something_is_marked(tmp_path: Path) -> None:
+    # p0 is marked, p1 and p2 are not yet, p3 has nothing to mark. The second model says nothing on all but p0.
+    said = ["a", "b", "a", "", "a", "", "", ""]
+    folder = marked_by_hand(tmp_path / "marks", ["one", "two"], said, ["1.0", "0", "", ""])
+    _, rows = write_scores(folder, tmp_path / "scores.csv", partial=True)
+    assert rows == [("one", "50.00"), ("two", "0.00")]
+
+
+def test_a_model_with_a_long_path_is_told_apart_in_the_ratings(tmp_path: Path) -> None:
+    models = [f"hf//models/{letter}/{'x' * 60}" for letter in "ab"]
+    said = "- a list\n- that a spreadsheet program takes for a formula"
+    folder = marked_by_hand(tmp_path / "marks", models, [said, said], ["o", "x"])
+    _, rows = write_scores(folder, tmp_path / "scores.csv")
+    assert rows == [(models[0], "100.00"), (models[1], "0.00")]
+    found = read_human_scores(folder / "ratings.csv")
+    assert len({row.model for row in found.rows}) == 2
+    assert all(row.model.endswith("x" * 40) for row in found.rows)
+    assert {row.response for row in found.rows} == {said}
+    assert (folder / "ratings.csv").read_text().count("\"'- a list") == 2
+
+
+def test_runs_that_do_not_go_together(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer_sheet(runs, "--max-samples", "0") == 2
+    assert "--max-samples must be 1 or more" in capsys.readouterr().err
+    assert answer_sheet(runs, "--max-samples", "3") == 0
+    assert len(json.loads(Path("marks/key.json").read_text())["first"]) == 3
+    assert answer_sheet(runs, "--max-samples", "4") == 2
+    assert "holds sheets of other answers or with other settings" in capsys.readouterr().err
+    changed = Path("marks/answers.jsonl")
+    changed.write_text(changed.read_text().replace(SAID, "another"))
+    assert scores() == 2
+    assert "was changed since it was written" in capsys.readouterr().err

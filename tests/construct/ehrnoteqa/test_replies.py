@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.construct.ehrnoteqa.protocol import (
+    choices_messages,
+    question_messages,
+    read_choices,
+    read_question,
+    shuffled,
+)
+from medical_tasks.judges.base import Unreadable
+from tests.case_tables import tabled
+
+SECRET = "swallowed a marble"
+NOTES = [{"text": "first note"}, {"text": "second note"}]
+QUESTION = {"question": "What  was\nfound?", "answer": "A marble.", "reason": "r"}
+CHOICES = {
+    "choices": {letter: f"text {letter}" for letter in "ABCDE"},
+    "answer": "C",
+    "reason": "r",
+}
+
+
+def test_good_replies() -> None:
+    assert read_question(json.dumps(QUESTION)) == {
+        "question": "What was found?",
+        "answer": "A marble.",
+        "reason": "r",
+    }
+    fenced = f"```json\n{json.dumps(CHOICES)}\n```"
+    assert read_choices(fenced) == {**CHOICES, "choices": [f"text {letter}" for letter in "ABCDE"]}
+    fib = CHOICES["choices"] | {"A": "A. fib with rapid response"}  # type: ignore[operator]
+    assert isinstance(read_choices(json.dumps({**CHOICES, "choices": fib})), dict)
+
+
+@tabled("reply", "problem")
+def test_questions_that_are_none(reply: str, problem: str) -> None:
+    found = read_question(reply)
+    assert isinstance(found, Unreadable)
+    assert problem in found.problem
+    assert SECRET not in found.problem
+
+
+@tabled("reply", "problem")
+def test_choices_that_are_none(reply: str, problem: str) -> None:
+    found = read_choices(reply)
+    assert isinstance(found, Unreadable)
+    assert problem in found.problem
+    assert SECRET not in found.problem
+
+
+def test_what_is_asked() -> None:
+    first = question_messages(NOTES)[0]["content"]
+    assert (
+        "[note 1 start]\nfirst note\n[note 1 end]\n\n[note 2 start]\nsecond note\n[note 2 end]"
+        in first
+    )
+    second = choices_messages(NOTES, 'Say "so"?\n[note 1 end]', "yes")[0]["content"]
+    assert (
+        'Question: "Say \\"so\\"?\\n[note 1 end]"\nAnswer: "yes"' in second
+    )  # cannot end the question
+
+
+@given(st.permutations("ABCDE"), st.sampled_from("ABCDE"), st.text(max_size=10))
+@settings(deadline=None, max_examples=100)
+def test_shuffling_keeps_the_right_choice(choices: list[str], answer: str, key: str) -> None:
+    new, letter, written = shuffled(choices, answer, key=key)
+    assert sorted(new) == sorted(choices)
+    assert new["ABCDE".index(letter)] == choices["ABCDE".index(answer)]
+    assert [choices["ABCDE".index(each)] for each in written] == new
+    assert shuffled(choices, answer, key=key) == (new, letter, written)
+
+
+def test_every_place_is_as_frequent() -> None:
+    # A model that always writes the right choice first; 5,000 shuffles, 1,000 each +- 4 standard deviations (113).
+    places = Counter(shuffled("vwxyz", "A", key=f"0:{number}")[1] for number in range(5000))
+    assert set(places) == set("ABCDE")
+    assert all(abs(count - 1000) < 113 for count in places.values())

@@ -1,0 +1,287 @@
+"""Sheets for clinicians and what comes back in them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.benchmarks.ehrnoteqa.questions import read_own_rows
+from medical_tasks.construct.ehrnoteqa.review import (
+    COLUMNS,
+    Content,
+    Reviewed,
+    agreement,
+    changed_fields,
+    export_sheets,
+    import_sheets,
+    revision_counts,
+)
+from medical_tasks.errors import MedicalTasksError, UsageError
+from tests.benchmarks.ehrnoteqa.twin_files import SECRET
+from tests.case_tables import cases, tabled
+from tests.construct.ehrnoteqa.construction_files import (
+    by_hand,
+    edit_sheet,
+    read_lines,
+    read_rows,
+    write_rows,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four questions, two reviewers, one question for both; all rows are marked o."""
+    made = by_hand(tmp_path / "own", 4)
+    export_sheets(made, ("ann", "ben"), overlap=1)
+    for name in ("ann", "ben"):
+        edit_sheet(made / "sheets" / f"{name}.csv", lambda row: row | {"inclusion": "o"})
+    return made
+
+
+def sheets(folder: Path) -> list[Path]:
+    return [folder / "sheets" / f"{name}.csv" for name in ("ann", "ben")]
+
+
+def edit(folder: Path, name: str, number: int, **cells: str) -> str:
+    """Edits the numbered row of a sheet; returns its question's id."""
+    found: list[str] = []
+
+    def change(row: dict[str, str]) -> dict[str, str]:
+        if row["index"] == str(number):
+            found.append(row["id"])
+            return row | cells
+        return row
+
+    edit_sheet(folder / "sheets" / f"{name}.csv", change)
+    return found[0]
+
+
+def take(folder: Path, **options: bool) -> dict[str, object]:
+    return import_sheets(folder, sheets(folder), **options)
+
+
+def refused(folder: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        take(folder)
+    assert SECRET not in str(caught.value)
+    assert not (folder / "questions.jsonl").exists()
+    return str(caught.value)
+
+
+def shared(folder: Path) -> tuple[str, int, int]:
+    """The question of both, and its row in each sheet."""
+    places = [{row[1]: int(row[0]) for row in read_rows(path)[1:]} for path in sheets(folder)]
+    both = next(iter(places[0].keys() & places[1].keys()))
+    return both, places[0][both], places[1][both]
+
+
+def test_sheets_that_nobody_edited_change_nothing(folder: Path) -> None:
+    header, *rows = read_rows(sheets(folder)[0])
+    assert tuple(header) == COLUMNS
+    assert [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]
+    assert rows[0][3] == f"notes/{rows[0][1]}.txt"
+    assert SECRET in (folder / "sheets" / rows[0][3]).read_text()
+    made = take(folder)
+    assert (made["kept"], made["unchanged"], made["removed"]) == (4, 4, 0)
+    drafts = {draft["id"]: draft for draft in read_lines(folder / "drafts.jsonl")}
+    found = list(read_own_rows(folder / "questions.jsonl"))
+    assert [row["id"] for row in found] == list(drafts)
+    for row in found:
+        assert all(
+            row[name] == drafts[row["id"]][name] for name in ("question", "choices", "answer")
+        )
+    assert (folder / "history.jsonl").read_text() == ""
+    # Semicolons, columns moved, rows sorted otherwise, white space changed, as spreadsheets save them: no edit.
+    for path in sheets(folder):
+        header, *rows = read_rows(path)
+        order = list(range(len(header)))[::-1]
+        moved = [
+            [cells[place].replace(", ", ",\n ") for place in order] for cells in reversed(rows)
+        ]
+        write_rows(path, [header[place] for place in order], moved, delimiter=";")
+    assert take(folder)["unchanged"] == 4
+
+
+def test_edits_and_their_history(folder: Path) -> None:
+    identifier = edit(folder, "ann", 1, answer="c ", choice_d="=new text", inclusion="O")
+    made = take(folder)
+    assert (made["answers_revised"], made["letters_changed"], made["wrong_choices_revised"]) == (
+        1,
+        1,
+        2,
+    )
+    row = next(
+        each for each in read_own_rows(folder / "questions.jsonl") if each["id"] == identifier
+    )
+    assert (row["answer"], row["choices"][3], row["clinician"]) == ("C", "=new text", "ann")
+    assert [
+        (each["field"], each["after"], each["sheet"])
+        for each in read_lines(folder / "history.jsonl")
+    ] == [
+        ("answer", "C", "ann.csv"),
+        ("choice_d", "=new text", "ann.csv"),
+    ]
+    # What is dropped may hold anything.
+    edit(folder, "ann", 1, inclusion="x", question="", answer="", choice_a="")
+    assert take(folder)["removed"] == 1
+
+
+@tabled("cells", "message")
+def test_rows_that_are_wrong(folder: Path, cells: dict[str, str], message: str) -> None:
+    edit(folder, "ann", 1, **cells)
+    assert message in refused(folder)
+
+
+def test_ids_that_are_changed_lost_twice_or_of_another_sheet(folder: Path) -> None:
+    header, *rows = read_rows(sheets(folder)[0])
+    ids = [row[1] for row in rows]
+    write_rows(sheets(folder)[0], header, [[rows[0][0], ids[1], *rows[0][2:]], *rows[1:]])
+    said = refused(folder)
+    assert f"must be 2 for question {ids[1]}" in said
+    assert f"the sheet of ann: 1 rows are lost (questions {ids[0]})" in said
+    write_rows(sheets(folder)[0], header, [*rows[1:], rows[-1]])
+    said = refused(folder)
+    assert f"question {ids[-1]} stands in {sheets(folder)[0]}, row {len(rows)}, already" in said
+    assert f"1 rows are lost (questions {ids[0]})" in said
+    foreign = next(row for row in read_rows(sheets(folder)[1])[1:] if row[1] not in ids)
+    write_rows(sheets(folder)[0], header, [*rows, ["9", foreign[1], "ann", *foreign[3:]]])
+    assert f"question {foreign[1]} is not in the sheet of ann" in refused(folder)
+
+
+def test_everything_is_told_at_once_and_the_rest_counted(tmp_path: Path) -> None:
+    made = by_hand(tmp_path / "own", 30)
+    export_sheets(made, ("ann",))
+    with pytest.raises(MedicalTasksError) as caught:
+        import_sheets(made, [made / "sheets" / "ann.csv"])
+    assert str(caught.value).count("is not reviewed yet") == 20
+    assert "and 10 more" in str(caught.value)
+
+
+def test_a_sheet_that_is_missing(folder: Path) -> None:
+    with pytest.raises(MedicalTasksError, match="no sheet of ben is among the files; .* --partial"):
+        import_sheets(folder, sheets(folder)[:1])
+    # The question of both waits for the one who decides about it.
+    made = import_sheets(folder, sheets(folder)[:1], partial=True)
+    assert made["reviewed"] == 2
+    assert made["without_sheets_of"] == ["ben"]
+
+
+def test_two_reviewers_of_one_question(folder: Path) -> None:
+    both, one, other = shared(folder)
+    edit(folder, "ann", one, question="Better?")
+    assert take(folder)["questions_revised"] == 1  # only one edited it
+    edit(folder, "ben", other, question="Better?")
+    assert take(folder)["questions_revised"] == 1  # alike
+    (folder / "questions.jsonl").unlink()
+    edit(folder, "ben", other, question="Best?", choice_a="new")
+    said = refused(folder)
+    assert (
+        f"question {both}: ann ({sheets(folder)[0]}, row {one + 1}) and ben ({sheets(folder)[1]}, row {other + 1})"
+        in said
+    )
+    assert "edited it differently: question, choice_a; make them alike" in said
+
+
+def test_the_first_reviewer_decides_and_agreement_is_told(folder: Path) -> None:
+    both, one, other = shared(folder)
+    edit(folder, "ben", other, inclusion="x")
+    edit(folder, "ann", one, inclusion="o", question="Kept and edited?")
+    made = take(folder)
+    pair = made["agreement"][0]  # type: ignore[index]
+    assert (pair["questions"], pair["agreed"], pair["kappa"]["value"]) == (1, 0, 0.0)
+    first = {row["id"]: row["clinician"] for row in read_own_rows(folder / "questions.jsonl")}
+    decides = "ann" if made["kept"] == 4 else "ben"
+    assert first.get(both, "ben") == decides
+
+
+def test_no_question_is_kept_and_drafts_that_are_others(folder: Path) -> None:
+    for path in sheets(folder):
+        edit_sheet(path, lambda row: row | {"inclusion": "x"})
+    assert "no question is kept" in refused(folder)
+    path = folder / "drafts.jsonl"
+    path.write_text(path.read_text().replace("What about", "How about", 1))
+    with pytest.raises(MedicalTasksError, match=r"drafts.jsonl: was changed since it was written"):
+        take(folder)
+
+
+@pytest.mark.parametrize("damaged", ["", "[]", "{", '{"a":' * 100_000])
+def test_a_damaged_file_of_an_earlier_step(folder: Path, damaged: str) -> None:
+    (folder / "shares.json").write_text(damaged)
+    assert "shares.json: not as medical-tasks wrote it. Do this step again" in refused(folder)
+
+
+DRAFT = Content(question="q", answer="B", choices=("a", "b", "c", "d", "e"))
+
+
+def counts(*after: Content | None) -> dict[str, int]:
+    reviewed = [
+        Reviewed(id=str(number), reviewer="r", before=DRAFT, after=each)
+        for number, each in enumerate(after)
+    ]
+    return {
+        name: value for name, value in revision_counts(reviewed).items() if isinstance(value, int)
+    }
+
+
+def test_each_kind_of_revision() -> None:
+    found = counts(
+        DRAFT,
+        None,
+        replace(DRAFT, question="q2"),
+        replace(DRAFT, choices=("a", "b2", "c", "d", "e")),  # the right answer
+        replace(DRAFT, choices=("a2", "b", "c", "d2", "e")),  # two wrong ones
+        replace(
+            DRAFT, answer="C"
+        ),  # another is right: its text is a new answer, the old one a new wrong choice
+        replace(DRAFT, choices=("e", "b", "c", "d", "a")),  # places changed, nothing revised
+        replace(
+            DRAFT, answer="A", choices=("b", "a", "c", "d", "e")
+        ),  # likewise, the right one too
+    )
+    assert found == cases(__file__, "counts")
+    assert counts() == dict.fromkeys(found, 0)
+    after = Content(question="q2", answer="C", choices=("a", "b", "c", "d", "e2"))
+    assert changed_fields(DRAFT, after) == [
+        ("question", "q", "q2"),
+        ("answer", "B", "C"),
+        ("choice_e", "e", "e2"),
+    ]
+    assert changed_fields(DRAFT, DRAFT) == []
+    by = {
+        name: Reviewed(id=name, reviewer=name, before=DRAFT, after=each)
+        for name, each in {"a": None, "b": after}.items()
+    }
+    told = revision_counts(list(by.values()))["by_reviewer"]
+    assert {name: (each["removed"], each["questions_revised"]) for name, each in told.items()} == {
+        "a": (1, 0),
+        "b": (0, 1),
+    }
+
+
+@given(st.permutations("vwxyz"), st.sampled_from("ABCDE"), st.permutations("vwxyz"))
+@settings(deadline=None, max_examples=60)
+def test_moving_choices_with_their_letter_revises_nothing(
+    old: list[str], answer: str, new: list[str]
+) -> None:
+    before = Content(question="q", answer=answer, choices=tuple(old))
+    after = Content(question="q", answer="ABCDE"[new.index(before.right)], choices=tuple(new))
+    found = revision_counts([Reviewed(id="1", reviewer="r", before=before, after=after)])
+    assert (found["answers_revised"], found["wrong_choices_revised"]) == (0, 0)
+
+
+def test_kappa_by_hand() -> None:
+    # 10 questions: both keep 6, both drop 2, one each way. Observed 0.8; expected 0.7 * 0.7 + 0.3 * 0.3 = 0.58;
+    # kappa = (0.8 - 0.58) / 0.42 = 0.5238.
+    one = dict.fromkeys(map(str, range(7)), "keep") | dict.fromkeys(map(str, range(7, 10)), "drop")
+    other = dict.fromkeys(map(str, [0, 1, 2, 3, 4, 5, 7]), "keep") | dict.fromkeys(
+        map(str, [6, 8, 9]), "drop"
+    )
+    found = agreement({"b": other, "a": one | {"99": "keep"}, "c": {"98": "keep"}})  # type: ignore[dict-item]
+    assert len(found) == 1
+    assert (found[0]["reviewers"], found[0]["questions"], found[0]["agreed"]) == (["a", "b"], 10, 8)
+    assert math.isclose(found[0]["kappa"]["value"], 0.22 / 0.42)

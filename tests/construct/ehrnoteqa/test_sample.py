@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, prepared_text
+from medical_tasks.construct.ehrnoteqa.files import load_patients
+from medical_tasks.construct.ehrnoteqa.sample import (
+    BOUNDS,
+    CELLS,
+    ESTIMATE,
+    PatientLength,
+    SampleSpec,
+    draw,
+    estimate_tokens,
+    level_of,
+    make_sample,
+    measure_patients,
+    open_counter,
+    parse_bounds,
+    parse_cells,
+)
+from medical_tasks.errors import MedicalTasksError
+from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note
+from tests.case_tables import tabled
+from tests.construct.ehrnoteqa.construction_files import twin_notes
+
+
+def spec(cells: str = "1:1=2,1:2=1", **more: int | bool | tuple[int, int]) -> SampleSpec:
+    return SampleSpec(cells=parse_cells(cells), **more)  # type: ignore[arg-type]
+
+
+def test_the_papers_table() -> None:
+    # Table 2 and section 3.1: 550 patients of level 1, 450 of level 2.
+    assert sum(CELLS.values()) == 1000
+    assert sum(count for (level, _), count in CELLS.items() if level == 1) == 550
+    assert [level_of(tokens, BOUNDS) for tokens in (0, 3000, 3001, 7000, 7001)] == [
+        1,
+        1,
+        2,
+        2,
+        None,
+    ]
+
+
+@tabled("text", "tokens")
+def test_the_estimate(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
+    assert open_counter(ESTIMATE).count([text, text]) == [tokens, tokens]
+
+
+def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
+    folder = tmp_path / "words"
+    folder.mkdir()
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "the": 1, "patient": 2}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.enable_truncation(2)
+    tokenizer.enable_padding(length=20)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": 4,
+        "unk_token": "[UNK]",
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    counter = open_counter(str(folder))
+    assert counter.count(["the patient\nwas seen " * 3, ""]) == [
+        12,
+        0,
+    ]  # longer than its context: no warning
+    assert counter.identity["tokenizer"] == "words"
+    assert len(counter.identity["tokenizer.json"]) == 64
+    for damaged in ("{", "{}"):
+        (folder / "tokenizer.json").write_text(damaged)
+        with pytest.raises(MedicalTasksError, match="cannot be read"):
+            open_counter(str(folder))
+    with pytest.raises(MedicalTasksError, match="no such folder"):
+        open_counter(str(tmp_path / "none"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(MedicalTasksError, match="holds no tokenizer"):
+        open_counter(str(tmp_path / "empty"))
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_who_is_drawn_depends_on_seed_and_ids_alone(data: st.DataObject) -> None:
+    ids = data.draw(st.lists(st.integers(1, 10**8).map(str), min_size=1, max_size=30, unique=True))
+    lengths = {each: PatientLength(1, 100) for each in ids}
+    wanted = data.draw(st.integers(1, len(ids)))
+    seed = data.draw(st.integers(0, 3))
+    drawn = draw(lengths, spec(f"1:1={wanted}", seed=seed))[1, 1]
+    mixed = dict(random.Random(0).sample(list(lengths.items()), len(ids)))
+    assert draw(mixed, spec(f"1:1={wanted}", seed=seed))[1, 1] == drawn
+    assert draw(lengths, spec(f"1:1={len(ids)}", seed=seed))[1, 1][:wanted] == drawn
+    assert len(set(drawn)) == wanted
+
+
+def test_too_few_patients() -> None:
+    lengths = {"1": PatientLength(1, 10), "2": PatientLength(2, 10), "3": PatientLength(1, 5000)}
+    with pytest.raises(
+        MedicalTasksError, match="level 1 with 1 notes has 1, asked for 2.*--allow-fewer"
+    ):
+        draw(lengths, spec())
+    assert draw(lengths, spec(allow_fewer=True)) == {(1, 1): ["1"], (1, 2): ["2"]}
+
+
+@tabled("option", "texts")
+def test_cells_and_bounds_that_are_none(option: str, texts: list[str]) -> None:
+    for text in texts:
+        with pytest.raises(MedicalTasksError, match=f"--{option}"):
+            {"cells": parse_cells, "bounds": parse_bounds}[option](text)
+
+
+def test_lengths_are_those_of_prepared_notes(tmp_path: Path) -> None:
+    rows = [note(seq=2, text="one  two"), note(101, text="x"), note(seq=3, text='a "b",\n\n c')]
+    path = tmp_path / "discharge.csv"
+    path.write_bytes(csv_bytes(*rows))
+    counter = open_counter(ESTIMATE)
+    prepared = [
+        prepared_text(row[-1], patient_id=row[1], hadm_id=row[2], charttime=row[5])
+        for row in (rows[0], rows[2])
+    ]
+    measured = measure_patients(path, counter)
+    assert measured["100"] == PatientLength(2, sum(counter.count(prepared)))
+    assert measured["101"].num_notes == 1
+    packed = tmp_path / "discharge.csv.gz"
+    packed.write_bytes(
+        gzip.compress(csv_bytes(*rows[:2])) + gzip.compress(csv_bytes(rows[2]).split(b"\n", 1)[1])
+    )
+    assert (
+        measure_patients(packed, counter) == measured
+    )  # two members, the form of files put together
+
+
+LONG = f"{SECRET} " * 40
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (csv_bytes(note(), columns=COLUMNS[:-1]), "missing: 'text'"),
+        (f"{SECRET},b\n1,2\n".encode(), "wrong columns"),
+        (gzip.compress(csv_bytes(note()))[:-20], "cut off, the gzip data end"),
+        (csv_bytes(note(patient=LONG)), "row 2, field 'subject_id': must be an id"),
+        (csv_bytes(note(patient=" ")), "field 'subject_id'"),
+    ],
+)
+def test_a_file_that_is_none(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "discharge.csv"
+    path.write_bytes(content)
+    with pytest.raises(MedicalTasksError, match=message) as caught:
+        measure_patients(path, open_counter(ESTIMATE))
+    assert SECRET not in str(caught.value)
+
+
+def test_a_sample_is_whole_closed_and_the_same_again(tmp_path: Path) -> None:
+    source, folder = twin_notes(tmp_path), tmp_path / "own"
+    counter, wanted = open_counter(ESTIMATE), spec("1:1=3,2:2=2", bounds=(600, 1200), seed=4)
+    made = make_sample(source, folder, counter, wanted)
+    assert {path.name for path in folder.iterdir()} == {
+        "sample.json",
+        "lengths.json",
+        "patients.jsonl",
+        "notes.jsonl",
+    }
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    patients = load_patients(folder)
+    assert [(each.level, each.num_notes) for each in patients] == [(1, 1)] * 3 + [(2, 2)] * 2
+    assert all(len(each.notes) == each.num_notes for each in patients)
+    assert all(
+        sum(counter.count([n["text"] for n in each.notes])) == each.tokens for each in patients
+    )
+    table = made["table"][0]
+    assert (table["level"], table["num_notes"], table["asked_for"], table["sampled"]) == (
+        1,
+        1,
+        3,
+        3,
+    )
+    assert (
+        sum(row["patients"] for row in made["table"]) + made["beyond_bounds"] + made["in_no_cell"]
+        == made["patients"]
+    )
+    assert made["notes"] == 60
+    assert "Discharge" not in (folder / "sample.json").read_text()
+    # The recipe: everything that decides who is drawn.
+    assert made["recipe"]["seed"] == 4
+    assert made["recipe"]["tokenizer"]["tokenizer"] == "estimate"
+    # Again: as it is. Other settings: refused.
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert make_sample(source, folder, counter, wanted) == made
+    with pytest.raises(MedicalTasksError, match=r"holds another sample \(other seed\)"):
+        make_sample(source, folder, counter, spec("1:1=3,2:2=2", bounds=(600, 1200), seed=5))
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    # A larger one holds the smaller.
+    larger = tmp_path / "larger"
+    make_sample(source, larger, counter, spec("1:1=5,2:2=3", bounds=(600, 1200), seed=4))
+    assert {each.id for each in patients} < {each.id for each in load_patients(larger)}
+
+
+def test_stopped_between_files_it_goes_on_and_changed_files_are_told(tmp_path: Path) -> None:
+    source, folder = twin_notes(tmp_path), tmp_path / "own"
+    counter, wanted = open_counter(ESTIMATE), spec("1:1=3", bounds=(600, 1200))
+    made = make_sample(source, folder, counter, wanted)
+    (folder / "sample.json").unlink()
+    with pytest.raises(
+        MedicalTasksError, match="Do the step before: medical-tasks construct ehrnoteqa sample"
+    ):
+        load_patients(folder)
+    # Lengths are taken as they were measured: a planted one is seen.
+    kept = json.loads((folder / "lengths.json").read_text())
+    kept["patients"]["77"] = [1, 10**6]
+    (folder / "lengths.json").write_text(json.dumps(kept))
+    again = make_sample(source, folder, counter, wanted)
+    assert (again["beyond_bounds"], again["sha256"]) == (made["beyond_bounds"] + 1, made["sha256"])
+    path = folder / "notes.jsonl"
+    path.write_text(path.read_text().replace("the", "The", 1))
+    with pytest.raises(MedicalTasksError, match=r"notes.jsonl: was changed since it was written"):
+        load_patients(folder)
+
+
+def test_notes_that_no_row_could_hold(tmp_path: Path) -> None:
+    path = tmp_path / "discharge.csv"
+    path.write_bytes(csv_bytes(note(note_id="an id with spaces")))
+    with pytest.raises(MedicalTasksError, match="the notes of patient 100 cannot be used"):
+        make_sample(path, tmp_path / "own", open_counter(ESTIMATE), spec("1:1=1"))
+    assert not (tmp_path / "own" / "notes.jsonl").exists()

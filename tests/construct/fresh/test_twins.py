@@ -1,0 +1,263 @@
+"""Twins: golds that the notes' own text gives, notes alike but for one thing, and what replies score."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from measurements.twins import ELSEWHERE, POLICIES, Row, agrees, by_family, floors
+from medical_tasks.benchmarks.medcalc_bench.data import load_items
+from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
+from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_TWINS
+from medical_tasks.calculators import find
+from medical_tasks.cli.entry import main
+from medical_tasks.construct.fresh.twins import KINDS, twin_rows
+from medical_tasks.data.task_data import first_items, subset
+from medical_tasks.errors import UsageError
+from tests.construct.fresh import test_notes
+
+TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def made_rows() -> list[Row]:
+    return list(twin_rows(20_261, 1600))
+
+
+def test_golden_family() -> None:
+    # By hand: calcium + 0.8 x (4 - 3.6) of 8.9, 10.1 and 2.22 x 4.008 mg/dL; the last note's 10.1 is two years old.
+    families = by_family(list(twin_rows(*TABLES["family"]["seed_and_rows"])))
+    found = families[TABLES["family"]["name"]]
+    golds = {kind: [row["ground_truth_answer"], row["patient_note"]] for kind, row in found.items()}
+    assert golds == TABLES["family"]["members"]
+    digest = hashlib.sha256(
+        json.dumps([row["patient_note"] for row in made_rows()[:600]]).encode()
+    ).hexdigest()
+    assert (
+        digest == TABLES["pinned"]
+    )  # as for `fresh`: a new value needs a new version of the dataset
+
+
+def added_only(base: str, note: str) -> bool:
+    """Whether each line of a note begins with the base's line, byte for byte: what was added stands behind it."""
+    lines = list(zip(base.split("\n"), note.split("\n"), strict=True))
+    return all(after.startswith(before) for before, after in lines)
+
+
+def changed_words(one: str, other: str) -> int:
+    """How many words lie between the beginning and the end that two notes have in common."""
+    words, others = one.split(), other.split()
+    most = min(len(words), len(others))
+    first = next((at for at in range(most) if words[at] != others[at]), most)
+    left = most - first
+    last = next((at for at in range(left) if words[-1 - at] != others[-1 - at]), left)
+    return max(len(words), len(others)) - first - last
+
+
+def numbers(note: str) -> list[str]:
+    return re.findall(r"\d+(?:\.\d+)?", note)
+
+
+def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> None:
+    counts: Counter[tuple[int, str]] = Counter()
+    for family in by_family(made_rows()).values():
+        base = family["base"]
+        assert list(family) == [kind for kind in KINDS if kind in family]
+        for kind, row in family.items():
+            context = (row["note_id"], kind, row["ground_truth_answer"], row["patient_note"])
+            counts[row["calculator_id"], kind] += 1
+            assert agrees(row, family), context
+            assert (row["patient_note"] == base["patient_note"]) is (kind == "base"), context
+            if kind == "distractor":
+                assert added_only(base["patient_note"], row["patient_note"]), context
+            if kind in ("unit", "threshold"):
+                assert changed_words(base["patient_note"], row["patient_note"]) <= 25, context
+            if kind == "unit":
+                assert numbers(row["patient_note"]) != numbers(base["patient_note"]), context
+            if kind in ("distractor", "negated"):
+                assert row["ground_truth_answer"] == base["ground_truth_answer"], context
+            if kind == "missing":
+                name = row["ground_truth_answer"].removeprefix("missing: ").split(" (")[0]
+                assert not re.search(TABLES["gone"].get(name, "(?!)"), row["patient_note"]), context
+    lacking = {
+        kind: sorted({at for at, _ in counts} - {at for at, each in counts if each == kind})
+        for kind in KINDS
+    }
+    assert {kind: ids for kind, ids in lacking.items() if ids} == TABLES["lacking"]
+    assert len({at for at, _ in counts}) == 55
+
+
+def test_a_second_reader_finds_the_entities_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests of fresh notes, on twins without what they say of another person or time."""
+    rows = [
+        {**row, "patient_note": ELSEWHERE.sub("", row["patient_note"])}
+        for row in made_rows()
+        if row["note_type"] != "Twin: contradiction"
+    ]
+    both = [*test_notes.made_rows(), *rows]
+    monkeypatch.setattr(test_notes, "made_rows", lambda: both)
+    test_notes.test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out()
+    test_notes.test_classes_are_told_as_the_entities_have_them()
+    test_notes.test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does()
+    test_notes.test_pressures_ages_drinks_doses_and_sex()
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**63 - 1), n=st.integers(1, 30))
+def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
+    rows = list(twin_rows(seed, 30))
+    assert list(twin_rows(seed, n)) == rows[:n]
+    assert [row["row_number"] for row in rows] == list(range(1, 31))
+    assert all(
+        agrees(row, family) for family in by_family(rows).values() for row in family.values()
+    )
+
+
+def test_policies_score_their_floors() -> None:
+    found = {
+        policy: [100 * entry["value"] for entry in floors(made_rows(), policy).values()]
+        for policy in POLICIES
+    }
+    assert found["oracle"] == [100, 100, 0, 0]
+    for policy, floor in TABLES[
+        "floors"
+    ].items():  # as in docs/medcalc_fresh.md, of another 10,000 rows
+        assert found[policy] == pytest.approx(floor, abs=5), policy
+
+
+@pytest.mark.parametrize(("reply", "gold", "right"), TABLES["notices"])
+def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> None:
+    (row,) = [row for row in made_rows() if row["ground_truth_answer"] == gold][:1]
+    (item,) = load_items(MEDCALC_TWINS, [row])
+    (score,) = score_items(MEDCALC_TWINS, [item], [reply])
+    assert score.values["accuracy"] == right, score.why
+    # Apart from its family nothing can be said of a change: it is open, within the bounds, and not left out.
+    assert ("necessary_update" in score.values, score.unscored) == (False, "no reply to the base")
+    assert score.notes == ("no_base",)
+
+
+def test_no_other_input_s_name_is_right() -> None:
+    rows = [row for row in made_rows() if ": " in row["ground_truth_answer"]]
+    golds = {(row["calculator_id"], *row["ground_truth_answer"].split(": ")): row for row in rows}
+    assert len(golds) > 150
+    for (number, kind, gold), row in golds.items():
+        others = [
+            item for item in find(number).inputs if item.name not in (gold, gold.partition(" (")[0])
+        ]
+        # A pressure is one statement, and so are a drug's dose and how often it is taken.
+        alike = (
+            "pressure"
+            if gold == "blood pressure"
+            else gold.split()[0].lower()
+            if number == 49
+            else "?"
+        )
+        names = [
+            name
+            for item in others
+            if alike not in item.name.lower()
+            for name in (item.name, *item.aliases)
+        ]
+        names += [
+            "ideal weight",
+            "target body weight",
+            "adjusted weight (kg)",
+            "corrected QT",
+            "the answer",
+        ]
+        asked = load_items(
+            MEDCALC_TWINS, [{**row, "row_number": place} for place, _ in enumerate(names)]
+        )
+        scores = score_items(MEDCALC_TWINS, asked, [f"{kind}: {name}" for name in names])
+        assert [score.why for score in scores if score.values["accuracy"]] == []
+
+
+def test_replies_are_compared_with_the_model_s_own() -> None:
+    family = next(each for each in by_family(made_rows()).values() if len(each) == 7)
+    items = load_items(MEDCALC_TWINS, list(family.values()))
+    base = float(family["base"]["ground_truth_answer"])
+    wrong = [str(base * 3)] * 5 + [
+        str(base * 3.1),
+        "missing: age",
+    ]  # a wrong reply kept, and within 5 %, is no change
+    scores = score_items(MEDCALC_TWINS, items, wrong)
+    assert [score.values["unwarranted_change"] for score in scores[4:]] == [0, 0, 1]
+    assert [score.values["necessary_update"] for score in scores[1:4]] == [0, 0, 0]
+    assert [score.values["answer_without_evidence"] for score in scores].count(1) == 1
+    assert scores[0].values["accuracy"] == 0
+
+
+def test_the_task_asks_twins_and_others_what_has_an_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(load_items(MEDCALC_TWINS, made_rows())) == 1600
+    asked = {item.fields["note_type"] for item in load_items(MEDCALC, made_rows())}
+    assert asked == {f"Twin: {kind}" for kind in KINDS if kind not in ("missing", "contradiction")}
+    with pytest.raises(UsageError, match="medcalc_twins has no official prompts"):
+        load_prompts(MEDCALC_TWINS, "official")
+    assert (
+        main(
+            [
+                "build",
+                "medcalc_bench",
+                "--config",
+                "twins",
+                "--out",
+                str(tmp_path / "medcalc_bench"),
+            ]
+        )
+        == 2
+    )
+    assert "--seed" in capsys.readouterr().err
+    build = ["build", "medcalc_bench", "--config", "twins", "--seed", "3", "--n", "2100", "--out"]
+    assert main([*build, str(tmp_path / "medcalc_bench")]) == 0
+    run = [
+        "run",
+        "--tasks",
+        "medcalc_twins",
+        "--model",
+        "baseline/reference",
+        "--data",
+        str(tmp_path),
+        "--out",
+    ]
+    assert main([*run, str(tmp_path / "run")]) == 0  # more than one block of the scoring
+    entry = json.loads((tmp_path / "run" / "results.json").read_text())["tasks"]["medcalc_twins"]
+    assert "notes" not in entry
+    assert [entry["metrics"][each.name]["value"] for each in MEDCALC_TWINS.metrics] == [1, 1, 0, 0]
+    capsys.readouterr()
+    assert (
+        main([*run, str(tmp_path / "some"), "--max-samples", "300"]) == 0
+    )  # no family without its base
+    entry = json.loads((tmp_path / "some" / "results.json").read_text())["tasks"]["medcalc_twins"]
+    assert 294 <= entry["n_items"] <= 300
+    taken = f"--max-samples 300 took {entry['n_items']} items, whole groups"
+    assert taken in " ".join(capsys.readouterr().out.split())
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(7, 1700), more=st.integers(0, 100))
+def test_a_first_part_is_of_whole_families(n: int, more: int) -> None:
+    items = load_items(MEDCALC_TWINS, made_rows())
+    part, larger = (first_items(MEDCALC_TWINS, items, most) for most in (n, n + more))
+    assert len(part) <= n
+    assert {item.id for item in part} <= {item.id for item in larger}
+    sizes, whole = Counter(item.cluster for item in part), Counter(item.cluster for item in items)
+    assert all(sizes[name] == whole[name] for name in sizes)
+    assert first_items(MEDCALC, items, n) == subset(items, n)
+
+
+def test_a_part_smaller_than_a_family_is_refused() -> None:
+    items = load_items(MEDCALC_TWINS, made_rows())
+    with pytest.raises(UsageError, match=r"--max-samples 1 is smaller .* Give at least [3-7]\."):
+        first_items(MEDCALC_TWINS, items, 1)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.benchmarks.kqa.data import read_gold_file
+from medical_tasks.cli.entry import main
+from tests.cli.wrong_use import refuse, wrong_use
+from tests.fault_server import Call, Fault, FaultServer
+
+pytestmark = pytest.mark.usefixtures("here")
+
+ANSWERS = [
+    {
+        "Question": f"Is remedy {n} fine?",
+        "Free_form_answer": f"Remedy {n} is fine. Not for children.",
+    }
+    for n in range(4)
+]
+
+
+def answer(call: Call) -> str:
+    prompt = str(call.body["messages"][0]["content"]).rpartition("Now the material.")[2]
+    number = next(n for n in range(4) if f"remedy {n} " in prompt)
+    return json.dumps(
+        {"statements": [f"Remedy {number} is fine.", f"Remedy {number} is not for children."]}
+    )
+
+
+@pytest.fixture(autouse=True)
+def answers(here: Path) -> None:
+    Path("in.jsonl").write_text(
+        "".join(f"{json.dumps(line)}\n" for line in ANSWERS), encoding="utf-8"
+    )
+
+
+def decompose(*more: str, judge: str = "openai-api/test-host/m") -> int:
+    return main(
+        ["decompose", "--source", "in.jsonl", "--judge", judge, "--out", "out.jsonl", *more]
+    )
+
+
+def test_answers_are_taken_apart_for_a_clinician(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert decompose() == 0
+    said = capsys.readouterr().out
+    assert "4 answers taken apart into 8 statements, in out.jsonl" in said
+    assert "is for a clinician to say" in said
+    rows = read_gold_file(Path("out.jsonl"))
+    assert [row["question"] for row in rows] == [line["Question"] for line in ANSWERS]
+    assert rows[1]["must_have"] == ["Remedy 1 is fine.", "Remedy 1 is not for children."]
+    assert all(row["nice_to_have"] == [] for row in rows)
+    # Again: nothing is asked, the file is the same.
+    before, asked = Path("out.jsonl").read_bytes(), len(server.calls)
+    assert decompose() == 0
+    assert (Path("out.jsonl").read_bytes(), len(server.calls)) == (before, asked)
+
+
+def test_what_cannot_be_read_is_listed_and_stays_so(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server._answer = lambda call: (
+        "I would rather not." if "remedy 2 " in str(call.body) else answer(call)
+    )
+    assert decompose() == 5
+    said = capsys.readouterr().err
+    assert "1 of 4 answers were not taken apart (line 3: " in said
+    assert "The others are written" in said
+    assert len(read_gold_file(Path("out.jsonl"))) == 3
+    assert len(server.calls) == 3 + 3  # two re-asks
+    # An unreadable reply is kept like any other, so the same command asks nobody; other settings do.
+    assert "What cannot be read, or is too long, stays so with this judge" in said
+    assert "same command again" not in said
+    server._answer = answer
+    assert decompose() == 5
+    assert len(server.calls) == 6
+    assert (
+        decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 2
+    )  # out.jsonl is another run's
+    Path("out.jsonl").unlink()
+    assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 0
+
+
+def test_a_file_that_somebody_changed_is_left_alone(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("out.jsonl").write_text("mine\n", encoding="utf-8")
+    assert decompose() == 2
+    assert "is there already, and is not as an earlier run" in capsys.readouterr().err
+    Path("out.jsonl").unlink()
+    assert decompose() == 0
+    sorted_by_hand = (
+        Path("out.jsonl").read_text(encoding="utf-8").replace("Must_have", "Nice_to_have", 1)
+    )
+    Path("out.jsonl").write_text(sorted_by_hand, encoding="utf-8")
+    assert decompose() == 2
+    assert Path("out.jsonl").read_text(encoding="utf-8") == sorted_by_hand
+
+
+@wrong_use("decompose")
+def test_wrong_use(
+    line: str, code: int, message: str, server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refuse(line, code, message, capsys)
+    assert not Path("out.jsonl").exists()
+    assert server.calls == []
+
+
+def test_what_is_asked_under_a_forecast_a_budget_and_a_fault(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert decompose("--forecast") == 0
+    assert "nothing is written" in capsys.readouterr().out
+    assert server.calls == []
+    assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl"]
+    assert decompose("--max-judge-calls", "1") == 5
+    assert len(server.calls) == 1
+    assert "budget spent" in capsys.readouterr().err
+    assert len(read_gold_file(Path("out.jsonl"))) == 1
+    # A failed call is made again.
+    server._plan = lambda call: Fault.status_code(400, "no") if "remedy 2 " in call.prompt else None
+    assert decompose() == 5
+    asked = [line["Question"] for n, line in enumerate(ANSWERS) if n != 2]
+    assert [row["question"] for row in read_gold_file(Path("out.jsonl"))] == asked
+    calls, server._plan = len(server.calls), ()
+    assert decompose() == 0
+    assert len(server.calls) == calls + 1
+    assert len(read_gold_file(Path("out.jsonl"))) == 4
+
+
+def test_credentialed_answers_stay_here(
+    server: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert decompose("--credentialed", judge="openai-api/far-host/m") == 4
+    assert "may not be sent to judge.example:9" in capsys.readouterr().err
+    assert not Path("out.jsonl").exists()
+    # A server on this machine may read them; what it says lies in the private store, not beside the output.
+    assert decompose("--credentialed") == 0
+    assert Path("out.jsonl").stat().st_mode & 0o077 == 0
+    assert sorted(path.name for path in Path("out.jsonl.work").iterdir()) == [
+        "run.json",
+        "written.txt",
+    ]

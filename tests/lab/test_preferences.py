@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medical_tasks.lab.preferences import (
+    OutputPairs,
+    Vote,
+    compare_preferences,
+    disagreeing,
+    human_agreement,
+    output_pairs,
+    preference_signs,
+)
+from medical_tasks.scoring.intervals import wilson_interval
+
+NAN = math.nan
+# Few different values, so that ties are the rule; and now and then a missing one.
+values = st.one_of(st.integers(0, 4).map(float), st.just(NAN))
+WORDS: list[Vote] = ["first", "second", "tie"]
+votes = st.lists(st.sampled_from(WORDS), max_size=3)
+tables = st.lists(st.tuples(st.sampled_from("abc"), values, values), max_size=12)
+
+
+def signs_of(table: list[tuple[str, float, float]]) -> tuple[OutputPairs, Any, Any, list[str]]:
+    items = [row[0] for row in table]
+    pairs = output_pairs(items)
+    one, other = (
+        preference_signs(np.array([row[k] for row in table], dtype=float), pairs) for k in (1, 2)
+    )
+    return pairs, one, other, [items[row] for row in pairs.first]
+
+
+def test_which_output_is_preferred() -> None:
+    pairs = output_pairs(["x", "y", "x", "y", "x", "z"])
+    assert list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [
+        (0, 2),
+        (0, 4),
+        (2, 4),
+        (1, 3),
+    ]
+    assert len(output_pairs([])) == len(output_pairs(["a", "b"])) == 0
+    pairs = output_pairs(["x"] * 4)
+    signs = preference_signs([1.0, 2.0, 2.0, NAN], pairs)
+    assert np.array_equal(signs, [-1, -1, NAN, 0, NAN, NAN], equal_nan=True)
+    # What is no further apart than epsilon is a tie; rounding alone makes no preference.
+    two = output_pairs(["x", "x"])
+    assert preference_signs([0.1 + 0.2, 0.3], two).tolist() == [0.0]
+    assert preference_signs([0.1 + 0.2, 0.3], two, epsilon=0.0).tolist() == [1.0]
+    assert preference_signs([0.50, 0.55], two, epsilon=0.1).tolist() == [0.0]
+    assert preference_signs([0.25, 0.75], two, epsilon=0.5).tolist() == [0.0]
+
+
+def test_people_by_hand_and_nothing_to_count() -> None:
+    said: list[list[Vote]] = [
+        ["first", "first", "second"],  # first: the metric agrees
+        ["second", "second", "second"],  # second: it does not
+        ["first"],  # first: the metric has no value
+        ["second", "second", "tie"],  # second: the metric says tie
+        ["tie", "tie", "first"],  # no preference
+        ["first", "second", "tie"],  # no majority
+        ["first", "second"],  # no majority
+        [],  # nobody was asked
+    ]
+    found = human_agreement(np.array([1, 1, NAN, 0, 1, 1, 1, 1.0]), said, clusters=list("abcdefgh"))
+    assert (found.same, found.opposite, found.metric_tied) == (1, 1, 2)
+    assert (found.human_tied, found.no_majority, found.not_annotated) == (1, 2, 1)
+    assert (found.share.value, found.share.n) == (0.5, 2)
+    assert (found.share.ci_low, found.share.ci_high) == wilson_interval(1, 2)
+    agreed = compare_preferences(np.array([1.0, -1.0]), np.array([1.0, -1.0]), clusters="ab")
+    assert (agreed.opposite, agreed.share_opposite.value, agreed.share_opposite.n) == (0, 0.0, 2)
+    tied = compare_preferences(np.zeros(2), np.zeros(2), clusters="ab")
+    assert (tied.tied, tied.share_same.value, tied.share_decided.n) == (2, 0.0, 0)
+    assert math.isnan(tied.share_decided.value)
+    for signs, chosen in (
+        (np.zeros(1), [["first"]]),
+        (np.ones(1), [["tie"]]),
+        (np.ones(1), [[]]),
+        (np.empty(0), []),
+    ):
+        found = human_agreement(signs, chosen, clusters="a" * len(chosen))  # type: ignore[arg-type]
+        assert found.share.n == 0
+        assert [
+            math.isnan(end) for end in (found.share.value, found.share.ci_low, found.share.ci_high)
+        ] == [True] * 3
+    nothing = compare_preferences(np.empty(0), np.empty(0), clusters=[])
+    assert (nothing.share_same.n, math.isnan(nothing.share_same.value)) == (0, True)
+
+
+def test_wrong_input_by_its_message() -> None:
+    for epsilon in (-0.1, math.inf, NAN):
+        with pytest.raises(ValueError, match="epsilon must be 0 or more and finite; got"):
+            preference_signs([1.0], output_pairs(["x"]), epsilon=epsilon)
+    with pytest.raises(ValueError, match="votes must be first, second, tie; got 'a'"):
+        human_agreement(np.ones(1), [["a"]], clusters="x")  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="must have the same length"):
+        compare_preferences(np.ones(2), np.ones(1), clusters="ab")
+    with pytest.raises(ValueError, match="values must be finite"):
+        preference_signs([math.inf, 1.0], output_pairs("aa"))
+
+
+@settings(deadline=None, max_examples=80)
+@given(table=tables, data=st.data())
+def test_laws(table: list[tuple[str, float, float]], data: st.DataObject) -> None:
+    pairs, one, other, clusters = signs_of(table)
+    said = [data.draw(votes) for _ in range(len(pairs))]
+    both = compare_preferences(one, other, clusters=clusters)
+    assert both.same + both.opposite + both.tied + both.missing == len(pairs)
+    assert repr(compare_preferences(other, one, clusters=clusters)) == repr(both)
+    # A constant more changes nothing.
+    more = preference_signs(np.array([row[1] + 0.1 for row in table], dtype=float), pairs)
+    assert np.array_equal(more, one, equal_nan=True)
+    # The pairs' outputs the other way round, and people's choices with them.
+    swapped: dict[Vote, Vote] = {"first": "second", "second": "first", "tie": "tie"}
+    turned = [[swapped[vote] for vote in each] for each in said]
+    assert repr(compare_preferences(-one, -other, clusters=clusters)) == repr(both)
+    people = human_agreement(one, said, clusters=clusters)
+    assert repr(human_agreement(-one, turned, clusters=clusters)) == repr(people)
+    counted = people.same + people.opposite + people.metric_tied
+    assert counted + people.human_tied + people.no_majority + people.not_annotated == len(pairs)
+    # The opposite metric is right where this one is wrong.
+    against = human_agreement(-one, said, clusters=clusters)
+    assert (against.same, against.opposite) == (people.opposite, people.same)
+    # Where two metrics disagree, people side with one or the other (figure 7).
+    differ = np.flatnonzero(disagreeing(one, other))
+    sides = [
+        human_agreement(
+            signs[differ], [said[k] for k in differ], clusters=[clusters[k] for k in differ]
+        )
+        for signs in (one, other)
+    ]
+    assert (sides[0].same, sides[0].opposite, sides[0].metric_tied) == (
+        sides[1].opposite,
+        sides[1].same,
+        0,
+    )
+    if sides[0].share.n:
+        assert sides[0].share.value + sides[1].share.value == pytest.approx(1.0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(table=tables, shuffle=st.randoms(use_true_random=False))
+def test_the_order_of_outputs_does_not_matter(
+    table: list[tuple[str, float, float]], shuffle: random.Random
+) -> None:
+    _, one, other, clusters = signs_of(table)
+    _, one_too, other_too, clusters_too = signs_of(shuffle.sample(table, len(table)))
+    found = compare_preferences(one, other, clusters=clusters)
+    assert repr(compare_preferences(one_too, other_too, clusters=clusters_too)) == repr(found)
