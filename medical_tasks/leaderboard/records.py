@@ -103,6 +103,12 @@ class Entry:
     beside: Mapping[str, str] = field(default_factory=dict)
     usage: Json = field(default_factory=dict)
 
+    def counted_by(self, headline: str) -> str:
+        """The headline, or, of a paper that lacks it, the metric that its authors count by."""
+        theirs = (name for name, ours in self.beside.items() if ours == headline)
+        known = (name for name in (headline, *theirs, *self.metrics) if name in self.metrics)
+        return next(known, headline)
+
 
 TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {
     "pending": ("accepted", "rejected"),

@@ -266,11 +266,7 @@ def _submitted_row(entry: Entry, submission: Submission, results: Json, ranks: _
 
 def _paper_row(entry: Entry) -> _Found:
     """What a paper reports, by the metric that its authors count by where it lacks ours."""
-    headline = tasks()[entry.task].metrics[0].name
-    metric = next(
-        (name for name in (headline, *entry.beside, *entry.metrics) if name in entry.metrics),
-        headline,
-    )
+    metric = entry.counted_by(tasks()[entry.task].metrics[0].name)
     return {
         **dict.fromkeys((*_COLUMNS, "official", "words")),
         **{name: getattr(entry, name) for name in (*_OF_ENTRY, "setting", "metrics", "url")},
