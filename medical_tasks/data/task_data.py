@@ -28,7 +28,7 @@ from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import scratch
 from medical_tasks.options import WithSubset
-from medical_tasks.spec import Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
+from medical_tasks.spec import Asking, Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,10 +153,15 @@ def prompt_set(
     exemplars: Sequence[Mapping[str, Any]] = (),
 ) -> PromptSet:
     """Loads a task's prompts for a configuration, with what the task takes beside their name."""
-    known: dict[str, Any] = {"arguments": dict(arguments) if task.arguments else None}
-    if config in task.benchmark.asked_otherwise:
-        known["config"] = config
-    return task.benchmark.load_prompts(task, name, upstream, exemplars=exemplars, **known)
+    check_prompt_set(task, name)
+    asking = Asking(
+        prompts=name,
+        upstream=upstream,
+        arguments=arguments,
+        exemplars=exemplars,
+        config=config if config in task.benchmark.asked_otherwise else "",
+    )
+    return task.benchmark.load_prompts(task, asking)
 
 
 def leaking_examples(
@@ -246,8 +251,8 @@ def open_protocol(
     upstream: Path | None = None,
 ) -> MultiStep:
     """Opens the protocol of a task that has one."""
-    own = dict(arguments) if task.arguments else None
-    return task.benchmark.open_protocol(task, arguments=own, prompts=prompts, upstream=upstream)
+    asking = Asking(prompts=prompts, upstream=upstream, arguments=arguments)
+    return task.benchmark.open_protocol(task, asking)
 
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:
@@ -445,8 +450,9 @@ def check_lengths(task: TaskSpec, items: Sequence[Item], responses: Sequence[str
 
 def check_prompt_set(task: TaskSpec, name: str, *, what: str = "prompt set") -> None:
     """Refuses a set of prompts that there is not."""
-    if name not in ("own", "official"):
-        raise UsageError(f"unknown {what} {name!r} for {task.name}. Sets: own, official.")
+    sets = task.benchmark.prompt_sets
+    if name not in sets:
+        raise UsageError(f"unknown {what} {name!r} for {task.name}. Sets: {', '.join(sets)}.")
 
 
 def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ import evaluate  # noqa: TID253
 
 from medical_tasks.harness.evaluate_rows import Columns, Row, read_row
 from medical_tasks.scoring.means import mean_interval, proportion_interval
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Answer, Item, TaskSpec
 
 ValueType: TypeAlias = Literal["text", "texts", "number"]
 """What a value of a reference is: a text, a list of texts or a whole number."""
@@ -106,7 +106,8 @@ def score_rows(
         Item(id=str(number), fields=fields(reference), groups={}, cluster=str(number))
         for number, reference in enumerate(references)
     ]
-    scores = task.benchmark.score_items(task, items, predictions)
+    answers = [Answer(text=text) for text in predictions]
+    scores = task.benchmark.score_items(task, items, answers)
     result: dict[str, float] = {}
     for metric in task.metrics:
         values = [score.values[metric.name] for score in scores]

@@ -27,7 +27,7 @@ from medical_tasks.runs.judging import (
     default_votes,
     opens_early,
 )
-from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from medical_tasks.spec import Answer, Item, ItemScore, MetricSpec, Scoring, TaskSpec
 
 JUDGE_VARIABLE = "MEDICAL_TASKS_JUDGE"
 ARGS_VARIABLE = "MEDICAL_TASKS_JUDGE_ARGS"
@@ -98,7 +98,7 @@ class HarnessJudge:
             return self._opened
 
     def score(
-        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str]
+        self, task: TaskSpec, items: Sequence[Item], answers: Sequence[Answer]
     ) -> list[ItemScore]:
         """Scores answers with the benchmark's own scorer."""
         judge = self._open()
@@ -106,9 +106,7 @@ class HarnessJudge:
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.session(task, store).judging
             with self._lock if judge.endpoint is None else contextlib.nullcontext():
-                scores: list[ItemScore] = task.benchmark.score_items(
-                    task, items, responses, judging=judging
-                )
+                scores = task.benchmark.score_items(task, items, answers, Scoring(judging=judging))
         if judge.trouble is not None:
             # Not raised: the harness would lose the model's answers with it. What is not judged has no score.
             logger.warning("the judge %s could not be asked: %s", self._request.name, judge.trouble)

@@ -31,8 +31,9 @@ class Pair:
 
     premise: str
     hypothesis: str
-    # label to the verdict's value (JSON). A label that is not there means that such a judge cannot tell
-    values: Mapping[Label, Any]
+    # label to the verdict's value (JSON): by default whether the premise entails the hypothesis. A
+    # label that is not there means that such a judge cannot tell
+    values: Mapping[Label, Any] = field(default_factory=lambda: ENTAILS)
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,26 @@ class Backend(Protocol):
     def close(self) -> None:
         """Frees what it holds."""
         return
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeKind:
+    """A kind of judge; packages register some (`medical_tasks.judges`).
+
+    Attributes:
+        name: what a judge's name begins with, up to the first slash.
+        summary: one line that says how such a judge is named and what it is.
+        opener: opens a judge of its full name, the arguments that were given, and a folder for logs.
+            Nothing is sent yet, but what can be checked is.
+        alone: whether the kind's name is all of a judge's name, as that of `lexical` is.
+        samples: whether several votes differ; they are asked for with temperature 1 by default.
+    """
+
+    name: str
+    summary: str
+    opener: Callable[[str, Mapping[str, str], Path], Backend]
+    alone: bool = False
+    samples: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import medical_tasks.plugins as plugins
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.io.progress import Progress
@@ -23,6 +24,7 @@ from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     Backend,
     Call,
+    JudgeKind,
     JudgeOptions,
     NoReply,
     Question,
@@ -104,58 +106,32 @@ def next_step(reasons: Collection[str]) -> str:
     return " ".join(([again] if not all(lost) else []) + ([lasting] if any(lost) else []))
 
 
-JUDGE_KINDS: dict[str, str] = {
-    "lexical": "lexical: word overlap; offline, needs nothing, its numbers are NOT COMPARABLE with anybody's",
-    "nli": "nli/PATH_OR_REPO: a local entailment model, T5 in the TRUE form or sequence classification",
-    "openai-api": "openai-api/HOST_ALIAS/MODEL: any OpenAI-compatible server or API",
-    "vllm-server": "vllm-server/NAME: a vLLM server started and stopped for the run, or with base_url one that runs",
-    "transformers-server": "transformers-server/PATH: a `transformers serve` started and stopped for the run",
-    "hf": "hf/PATH_OR_REPO: a local chat model through lighteval's transformers backend",
-    "vllm": "vllm/PATH_OR_REPO: a local chat model through lighteval's vLLM backend (second environment)",
-    "inspect": "inspect/PROVIDER/MODEL: any model provider of inspect_ai",
-    "recorded": "recorded/FILE: verdicts that are in a file already",
-}
-
 # What changes no verdict: how much is asked at once, for how long, what it costs. A run may go on with others.
 NEUTRAL_JUDGE_ARGS = NEUTRAL_ARGS | {"n_choices", "varies"}
 
-_SAMPLING = ("openai-api", "vllm-server", "transformers-server", "hf", "vllm", "inspect")
+
+def judge_kinds() -> dict[str, JudgeKind]:
+    """Every kind of judge by name: the project's own, then those of other packages."""
+    known: dict[str, JudgeKind] = {}
+    for plugin, kind in plugins.objects("medical_tasks.judges", JudgeKind):
+        if kind.name in known:
+            plugins.leave_out(plugin, f"there is a kind of judge {kind.name} already")
+        else:
+            known[kind.name] = kind
+    return known
 
 
 def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir: Path) -> Backend:
     """Opens a judge. Nothing is sent yet, but what can be checked is; with several votes the default temperature is 1."""
-    kind, slash, rest = name.partition("/")
-    if kind not in JUDGE_KINDS or (kind == "lexical") == bool(slash) or (slash and not rest):
-        kinds = "\n".join(f"  {line}" for line in JUDGE_KINDS.values())
+    known = judge_kinds()
+    word, slash, rest = name.partition("/")
+    kind = known.get(word)
+    if kind is None or kind.alone == bool(slash) or (slash and not rest):
+        kinds = "\n".join(f"  {each.summary}" for each in known.values())
         raise UsageError(f"unknown judge {name!r}. A judge is one of:\n{kinds}")
-    if votes > 1 and kind in _SAMPLING:
+    if votes > 1 and kind.samples:
         options = {"temperature": "1", **options}
-    if kind == "lexical":
-        from medical_tasks.judges.lexical import LexicalJudge
-
-        if options:
-            raise UsageError(
-                f"the lexical judge takes no arguments, got {', '.join(options)}. Leave them out."
-            )
-        return LexicalJudge()
-    if kind == "nli":
-        from medical_tasks.judges.nli import open_nli
-
-        return open_nli(name, options)
-    if kind in ("hf", "vllm"):
-        from medical_tasks.judges.chat import LocalJudge
-        from medical_tasks.models.opener import open_model
-
-        return LocalJudge(open_model(name, options, log_dir=log_dir))
-    if kind == "inspect":
-        from medical_tasks.judges.inspect_judge import open_inspect
-
-        return open_inspect(name, options)
-    if kind == "recorded":
-        raise UsageError(f"{name!r} holds verdicts; they are read without opening a judge.")
-    from medical_tasks.judges.chat import open_chat
-
-    return open_chat(name, options, log_dir=log_dir)
+    return kind.opener(name, options, log_dir)
 
 
 VERDICT = "verdict"

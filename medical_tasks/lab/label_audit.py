@@ -17,6 +17,7 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
     labels_of_file,
 )
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
+from medical_tasks.benchmarks.medcalc_bench.declarations import MEDCALC_BENCH
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     answer_text,
     decimal_or_none,
@@ -27,7 +28,6 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     score_steps,
 )
 from medical_tasks.benchmarks.medcalc_bench.golds import golds_of
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
 from medical_tasks.calculators.steps import quiet

@@ -19,6 +19,7 @@ from medical_tasks.errors import UsageError, doing
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
+from medical_tasks.options import Report
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.folders import (
     FinishedRun,
@@ -66,6 +67,25 @@ _WITHHELD: Final = (
     "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are "
     "shown."
 )
+
+
+def report(options: Report) -> dict[str, Path]:
+    """Writes the report of finished runs; returns its files by form."""
+    limit = options.max_text_bytes
+    return write_reports(
+        options.runs,
+        TextPlaces(
+            data=options.data,
+            source=options.source,
+            responses=options.responses,
+            upstream=options.upstream,
+            items=not options.no_items,
+        ),
+        out=options.out,
+        form=options.format,
+        title=options.title,
+        max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
+    )
 
 
 def write_reports(

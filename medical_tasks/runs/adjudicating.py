@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import run_data
@@ -26,7 +27,7 @@ from medical_tasks.io.tables import TableRow
 from medical_tasks.io.xml_files import workbook_bytes
 from medical_tasks.judges.base import Question, Unreadable, Verdict
 from medical_tasks.judges.reading import Checker, object_reader, quoted, schema_of
-from medical_tasks.judges.session import JUDGE_KINDS, JudgeSession
+from medical_tasks.judges.session import JudgeSession, judge_kinds
 from medical_tasks.models.usage import Usage
 from medical_tasks.options import Adjudicate
 from medical_tasks.runs.folder import existing_run_folder, is_main_process
@@ -266,16 +267,16 @@ class UnclearSheet:
     private: bool = False
 
 
-def adjudicate_as_asked(
-    arguments: Adjudicate, tasks: Sequence[TaskSpec], specs: Specs
-) -> UnclearSheet | None:
+def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
     """Writes the sheet of a run's unclear answers, filled in where a judge was asked.
 
     None in all but the main process.
     """
     if not is_main_process():
         return None
-    run: Path = arguments.run
+    run = arguments.run
+    tasks = [task_spec(name) for name in read_results(run)["tasks"]]
+    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     readable = [task for task in tasks if task.reads]
     if not readable:
         raise UsageError(
@@ -492,7 +493,7 @@ def _decision(row: TableRow, responses: Mapping[str, str]) -> tuple[str, Reading
             "down the final answer alone",
             None,
         )
-    if by not in ("", PERSON) and by.partition("/")[0] not in JUDGE_KINDS:
+    if by not in ("", PERSON) and by.partition("/")[0] not in judge_kinds():
         return (
             f"column 'read_by': must be {PERSON!r} or the name of a judge. Write {PERSON!r}",
             None,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_value
@@ -44,7 +45,7 @@ from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import deciding_args, read_prices
 from medical_tasks.runs.calibrating import Calibration
 from medical_tasks.runs.folder import RunFolder, locked
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Scoring, TaskSpec
 
 Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
 RECORDED = "recorded/"
@@ -169,10 +170,11 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
         if task.judge:
             prompts = _judge_prompts(task, request)
             judging = Judging(judge=_Nobody(), prompts=prompts, mode=request.mode)
-            task.benchmark.score_items(task, [], [], judging=judging)
+            task.benchmark.score_items(task, [], [], Scoring(judging=judging))
 
 
 def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:
+    check_prompt_set(task, request.prompts)
     return task.benchmark.load_judge_prompts(task, request.prompts, request.options.upstream)
 
 

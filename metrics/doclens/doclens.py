@@ -9,8 +9,9 @@ from __future__ import annotations
 import evaluate  # noqa: F401, TID253 - `evaluate.load` reads here what the module needs
 
 from medical_tasks.benchmarks.doclens.data import METRIC_COLUMNS
+from medical_tasks.benchmarks.doclens.declarations import OWN
 from medical_tasks.benchmarks.doclens.metric import score_texts
-from medical_tasks.benchmarks.doclens.spec import OWN, TASKS
+from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.harness.evaluate_metric import benchmark_metric
 
 _DESCRIPTION = """\

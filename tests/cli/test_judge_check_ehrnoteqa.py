@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.judging import open_question
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.judges.checks import check_set_of, describe, last_check

@@ -12,13 +12,14 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import VERDICTS, load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256
@@ -63,22 +64,30 @@ def _label(correct: bool) -> str:
     return CORRECT if correct else INCORRECT
 
 
-def ehrnoteqa_task(form: str) -> TaskSpec:
-    """The task whose answers of a format, `open` or `mc`, a judge is checked on.
+def check_set(tasks: Sequence[TaskSpec]) -> CheckSetSource:
+    """People's scores of answers, on which a judge of one of `tasks` can be checked."""
+    return CheckSetSource(
+        read=partial(_read, tasks),
+        takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
+        subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
+        task=partial(_task_of, tasks),
+    )
 
-    Its level plays no part.
-    """
-    return next(task for task in TASKS if task.options["format"] == form)
+
+def _task_of(tasks: Sequence[TaskSpec], form: str | None) -> TaskSpec:
+    """The task whose answers of a format, `open` or `mc`, are judged; its level plays no part."""
+    return next(task for task in tasks if task.options["format"] == (form or "open"))
 
 
-def _read(request: CheckRequest) -> CheckSet:
+def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
     """Answers to EHRNoteQA's questions that people scored."""
     form = request.format or "open"
     source = request.needed("ehrnoteqa", "people's scores, a CSV file").expanduser()
-    task = ehrnoteqa_task(form)
+    task = _task_of(tasks, form)
     texts = load_judge_prompts(task, request.prompts, request.upstream)
     scores = read_human_scores(source, request.raters)
-    questions, revision = _questions(task, request.data, request.config)
+    levels = [each for each in tasks if each.options["format"] == form]
+    questions, revision = _questions(levels, request.data, request.config)
     strange = [row for row in scores.rows if row.item not in questions]
     if strange:
         raise UsageError(
@@ -120,27 +129,18 @@ def _read(request: CheckRequest) -> CheckSet:
 
 
 def _questions(
-    task: TaskSpec, data: Path | None, config: str | None
+    levels: Sequence[TaskSpec], data: Path | None, config: str | None
 ) -> tuple[dict[str, Item], dict[str, Any]]:
     folder, chosen = locate(DATASET, data, config)
-    rows = read_rows(folder, chosen, task.split, spec=DATASET)
-    levels = [each for each in TASKS if each.options["format"] == task.options["format"]]
+    rows = read_rows(folder, chosen, levels[0].split, spec=DATASET)
     items = {item.id: item for level in levels for item in load_items(level, rows)}
     revision = {
         "name": DATASET.name,
         "config": chosen,
         "version": DATASET.version,
-        "rows_sha256": rows_sha256(folder, chosen, task.split, spec=DATASET),
+        "rows_sha256": rows_sha256(folder, chosen, levels[0].split, spec=DATASET),
     }
     return items, revision
-
-
-CHECK_SET: Final = CheckSetSource(
-    read=_read,
-    takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
-    subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
-    task=lambda form: ehrnoteqa_task(form or "open"),
-)
 
 
 RATER: Final = "rater_"
@@ -166,13 +166,18 @@ _FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScore:
-    """An answer and what people said of it."""
+    """An answer and what people said of it.
+
+    Attributes:
+        model: "" when the file does not say.
+        correct: a rater each; None for those who did not score it.
+    """
 
     line: int
     item: str
     response: str
-    model: str  # "" when the file does not say
-    correct: tuple[bool | None, ...]  # a rater each; None for those who did not score it
+    model: str
+    correct: tuple[bool | None, ...]
 
     @property
     def id(self) -> str:

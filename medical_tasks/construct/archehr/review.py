@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
     KEY_FILE,
@@ -26,7 +27,6 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     Document,
     FullCase,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.files import WORDS, content_words, one_line
 from medical_tasks.construct.archehr.release_files import answer_text, release_texts

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.construct.archehr import codes, files, rounds
 from medical_tasks.construct.archehr.align import TOP, align_posts
 from medical_tasks.construct.archehr.posts import filter_posts

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
 from medical_tasks.construct.options import EhrnoteqaAnswerSheet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.construct.contract import Construction
 from medical_tasks.construct.ehrnoteqa import protocol, sample
 from medical_tasks.construct.ehrnoteqa.answers import (

@@ -25,8 +25,8 @@ from medical_tasks.benchmarks.medcalc_bench.data import (
     read_own_rows,
     read_rows,
 )
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Flag, Input, fold, is_missing
 from medical_tasks.construct.contract import Construction
