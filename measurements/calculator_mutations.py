@@ -224,6 +224,8 @@ def unnoticed(importer: _Importer, changed: dict[str, Any]) -> bool:
     """Whether every golden case passes; a package that cannot be imported any more passes none."""
     for name in [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]:
         del sys.modules[name]
+    parent, _, child = PACKAGE.rpartition(".")
+    vars(sys.modules[parent]).pop(child, None)  # else `import a.b.c as c` finds the one before
     importer.changed = changed
     try:
         calculators = importlib.import_module(PACKAGE)

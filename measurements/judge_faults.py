@@ -464,7 +464,14 @@ def main() -> int:
     chaos = Chaos(cases, options.share)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, FaultServer(chaos, answer=chaos.answer) as server:
-        judge = partial(judge_at, server.base_url, max_retries=RETRIES, timeout=4.0, concurrency=64)
+        judge = partial(
+            judge_at,
+            server.base_url,
+            max_retries=RETRIES,
+            timeout=4.0,
+            total_time=60.0,
+            concurrency=64,
+        )
         with Store(Path(folder, "store.sqlite")) as store:
             session = JudgeSession(judge(), JudgeOptions(reasks=REASKS), store, quiet=True)
             outcomes = session.ask([case.question for case in cases])

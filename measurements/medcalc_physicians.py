@@ -31,7 +31,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
 )
 from medical_tasks.benchmarks.medcalc_bench.golds import golds_of
 from medical_tasks.errors import UsageError
-from medical_tasks.io.sheets import read_content, read_sheet
+from medical_tasks.io.tables import read_table
 from medical_tasks.lab.label_audit import VERDICTS, audit_row
 from medical_tasks.scoring.intervals import wilson_interval
 
@@ -94,10 +94,11 @@ def number_of(cell: object) -> Value:
 def reviewed_rows(path: Path, rows: Mapping[int, Mapping[str, Any]]) -> list[Reviewed]:
     """Reads the rows that have a physician's answer."""
     found = []
-    for place, cells in read_sheet(path, read_content(path, form=_FORM)).rows:
+    for line in read_table(path).rows:
+        cells = line.cells
         if missing := {"uid", ORIGINAL, PIPELINE, PHYSICIANS} - set(cells):
             raise UsageError(
-                f"{path}: {place}: no column {', '.join(sorted(missing))}. Give {_FORM}."
+                f"{path}: {line.at}: no column {', '.join(sorted(missing))}. Give {_FORM}."
             )
         if str(cells[PHYSICIANS] or "").strip():
             physicians, original, pipeline = (

@@ -7,7 +7,6 @@ messages of the command line. Folders of runs may be given as paths or as `Resul
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import medical_tasks.options as options
 from medical_tasks.errors import UsageError, did_you_mean, doing
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from medical_tasks.calculators import Result
     from medical_tasks.data.building import BuiltDataset
     from medical_tasks.leaderboard.export import Exported
+    from medical_tasks.leaderboard.options import Export, Verify
     from medical_tasks.leaderboard.submission_package.contents import Verification
     from medical_tasks.runs.adjudicating import UnclearSheet
 
@@ -167,14 +168,14 @@ def run(
     *,
     judge: str | None = None,
     max_samples: int | None = None,
-    **options: Any,
+    **more: Any,
 ) -> Results:
     """Evaluates a model, or goes on with a run that was stopped, and writes the run's folder (`out`, default `runs/MODEL-HASH`).
 
     Items without an answer or a score are in the results' coverage; they raise nothing.
     """
     done = evaluated(
-        _options("run", tasks=tasks, model=model, judge=judge, max_samples=max_samples, **options)
+        _options("run", tasks=tasks, model=model, judge=judge, max_samples=max_samples, **more)
     )
     if done is None:
         raise UsageError(
@@ -183,7 +184,7 @@ def run(
     return done
 
 
-def evaluated(arguments: argparse.Namespace) -> Results | None:
+def evaluated(arguments: options.Run) -> Results | None:
     """Does what `run` is asked for; None after a forecast and in all but the main process."""
     from medical_tasks.catalog import dataset_spec, parse_task_names
     from medical_tasks.runs.evaluating import evaluate
@@ -199,7 +200,7 @@ def score(
     *,
     judge: str | None = None,
     adjudicated: str | os.PathLike[str] | None = None,
-    **options: Any,
+    **more: Any,
 ) -> Results:
     """Scores answers: a dict of item id to text, records or a DataFrame with `id` and `response`, or a file or a run's folder.
 
@@ -208,9 +209,15 @@ def score(
     from medical_tasks.runs.responses import GivenAnswers
 
     given = Path(answers) if isinstance(answers, str | os.PathLike) else GivenAnswers.of(answers)
-    with _tables("score", task=task, judge=judge, adjudicated=adjudicated, **options) as chosen:
-        chosen.responses = given
-        done = rescored(chosen)
+    with _tables(
+        "score",
+        task=task,
+        responses=given.name if isinstance(given, GivenAnswers) else given,
+        judge=judge,
+        adjudicated=adjudicated,
+        **more,
+    ) as chosen:
+        done = rescored(chosen, given)
     if done is None:
         raise UsageError(
             "mt.score is for one process, and does not forecast. Use `medical-tasks score` for these."
@@ -218,7 +225,7 @@ def score(
     return done[0]
 
 
-def rescored(arguments: argparse.Namespace) -> tuple[Results, bool] | None:
+def rescored(arguments: options.Score, responses: Any = None) -> tuple[Results, bool] | None:
     """Does what `score` is asked for: the results, and whether an item has no answer; None as `evaluated`."""
     from medical_tasks.catalog import dataset_spec, parse_task_names
     from medical_tasks.runs.evaluating import rescore
@@ -228,25 +235,25 @@ def rescored(arguments: argparse.Namespace) -> tuple[Results, bool] | None:
         raise UsageError(
             f"score takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)})."
         )
-    done = rescore(arguments, tasks[0], dataset_spec(tasks[0].dataset))
+    done = rescore(arguments, tasks[0], dataset_spec(tasks[0].dataset), responses)
     return None if done is None else (Results(done[0]), done[1])
 
 
 def adjudicate(
-    run: Results | str | os.PathLike[str], *, judge: str | None = None, **options: Any
+    run: Results | str | os.PathLike[str], *, judge: str | None = None, **more: Any
 ) -> UnclearSheet:
     """Writes the sheet of a run's unclear answers for a person to fill in, or filled in by a judge; `score` takes it.
 
     Answers that the judge did not read are in the sheet's `failed`; they raise nothing.
     """
-    with _tables("adjudicate", run=_folder(run), judge=judge, **options) as chosen:
+    with _tables("adjudicate", run=_folder(run), judge=judge, **more) as chosen:
         done = adjudicated(chosen)
     if done is None:
         raise UsageError("mt.adjudicate is for one process. Call it without torchrun.")
     return done
 
 
-def adjudicated(arguments: argparse.Namespace) -> UnclearSheet | None:
+def adjudicated(arguments: options.Adjudicate) -> UnclearSheet | None:
     """Does what `adjudicate` is asked for; None in all but the main process."""
     from medical_tasks.catalog import dataset_spec, task_spec
     from medical_tasks.runs.adjudicating import adjudicate_as_asked
@@ -259,16 +266,16 @@ def adjudicated(arguments: argparse.Namespace) -> UnclearSheet | None:
 
 
 def merge(
-    *runs: Results | str | os.PathLike[str], out: str | os.PathLike[str], **options: Any
+    *runs: Results | str | os.PathLike[str], out: str | os.PathLike[str], **more: Any
 ) -> Results:
     """Makes one run of the parts that `run(..., shard="1/8")` and the others made, in the folder `out`; no model is opened."""
-    done = merged(_options("merge", runs=[_folder(each) for each in runs], out=out, **options))
+    done = merged(_options("merge", runs=[_folder(each) for each in runs], out=out, **more))
     if done is None:
         raise UsageError("mt.merge is for one process. Call it without torchrun.")
     return done[0]
 
 
-def merged(arguments: argparse.Namespace) -> tuple[Results, str] | None:
+def merged(arguments: options.Merge) -> tuple[Results, str] | None:
     """Does what `merge` is asked for: the results, and how to get answers that are missing; None as `evaluated`."""
     from medical_tasks.catalog import dataset_spec, parse_task_names
     from medical_tasks.runs.merging import merge_parts, read_parts
@@ -286,7 +293,7 @@ def score_text(
     references: Iterable[Any] | None = None,
     *,
     metrics: str | Iterable[str] | None = None,
-    **options: Any,
+    **more: Any,
 ) -> TextScores:
     """Scores texts by text metrics: a file, a DataFrame or records, or predictions with their `references`.
 
@@ -296,7 +303,7 @@ def score_text(
 
     names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
     if isinstance(table, str | os.PathLike):
-        with _tables("score-text", table=table, metrics=names, **options) as chosen:
+        with _tables("score-text", table=table, metrics=names, **more) as chosen:
             content = scored(chosen, read_rows(chosen.table, chosen))
     else:
         if references is not None:
@@ -315,20 +322,18 @@ def score_text(
             raise UsageError(
                 "mt.score_text: give a table of predictions and references, or the references as well."
             )
-        chosen = _options("score-text", table="texts", metrics=names, **options)
+        chosen = _options("score-text", table="texts", metrics=names, **more)
         rows = [(f"row {number}", row) for number, row in enumerate(table, start=1)]
         content = scored(chosen, rows)
     return TextScores(content, table_of(content))
 
 
-def compare(*runs: Results | str | os.PathLike[str], **options: Any) -> Comparison:
+def compare(*runs: Results | str | os.PathLike[str], **more: Any) -> Comparison:
     """Compares two or more runs, item by item; the first is A."""
-    return Comparison(
-        *compared(_options("compare", runs=[_folder(each) for each in runs], **options))
-    )
+    return Comparison(*compared(_options("compare", runs=[_folder(each) for each in runs], **more)))
 
 
-def compared(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def compared(arguments: options.Compare) -> tuple[dict[str, Any], str]:
     """Does what `compare` is asked for: the content for programs, and the tables."""
     from medical_tasks.comparison.comparing import compare_as_asked
 
@@ -337,15 +342,15 @@ def compared(arguments: argparse.Namespace) -> tuple[dict[str, Any], str]:
 
 def report(
     runs: Results | str | os.PathLike[str] | Iterable[Results | str | os.PathLike[str]],
-    **options: Any,
+    **more: Any,
 ) -> list[Path]:
     """Writes the report of one or more runs (`out`: a file, or a folder for HTML and Markdown) and returns its files."""
     several = [runs] if isinstance(runs, Results | str | os.PathLike) else list(runs)
-    with _tables("report", runs=[_folder(each) for each in several], **options) as chosen:
+    with _tables("report", runs=[_folder(each) for each in several], **more) as chosen:
         return list(reported(chosen).values())
 
 
-def reported(arguments: argparse.Namespace) -> dict[str, Path]:
+def reported(arguments: options.Report) -> dict[str, Path]:
     """Does what `report` is asked for: the files by format."""
     from medical_tasks.report.collect import write_reports
     from medical_tasks.report.page_data import MAX_TEXT_BYTES
@@ -369,14 +374,14 @@ def reported(arguments: argparse.Namespace) -> dict[str, Path]:
 
 
 def export(
-    run: Results | str | os.PathLike[str], *, to: str, out: str | os.PathLike[str], **options: Any
+    run: Results | str | os.PathLike[str], *, to: str, out: str | os.PathLike[str], **more: Any
 ) -> Exported:
     """Writes a run in the form of another tool, `to` as in `export`: its `files`, and the fields that are `left_open`."""
-    with _tables("export", run=_folder(run), to=to, out=out, **options) as chosen:
+    with _tables("export", run=_folder(run), to=to, out=out, **more) as chosen:
         return exported(chosen)
 
 
-def exported(arguments: argparse.Namespace) -> Exported:
+def exported(arguments: Export) -> Exported:
     """Does what `export` is asked for."""
     from medical_tasks.leaderboard.export import export_run
     from medical_tasks.report.texts import TextPlaces
@@ -402,14 +407,14 @@ def build(
     *,
     config: str | None = None,
     source: str | os.PathLike[str] | None = None,
-    **options: Any,
+    **more: Any,
 ) -> BuiltDataset:
     """Builds a dataset from its official files (`source`), or its synthetic demo (`config="demo"`)."""
-    with _tables("build", dataset=dataset, config=config, source=source, **options) as chosen:
+    with _tables("build", dataset=dataset, config=config, source=source, **more) as chosen:
         return built(chosen)
 
 
-def built(arguments: argparse.Namespace) -> BuiltDataset:
+def built(arguments: options.Build) -> BuiltDataset:
     """Does what `build` is asked for."""
     from medical_tasks.catalog import dataset_spec
     from medical_tasks.data.fetching import build_dataset
@@ -474,15 +479,15 @@ def calc(name: int | str, **inputs: Any) -> Result:
     return calculate(calculator, calculator.named(given))
 
 
-def verify(package: str | os.PathLike[str], **options: Any) -> Verification:
+def verify(package: str | os.PathLike[str], **more: Any) -> Verification:
     """Scores a submission package's answers again and says what matches."""
-    with _tables("verify", package=package, **options) as chosen:
+    with _tables("verify", package=package, **more) as chosen:
         return verified(chosen)[1]
 
 
-def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
+def verified(arguments: Verify) -> tuple[str, Verification]:
     """Does what `verify` is asked for: the name of the package's model, and what was found."""
-    from medical_tasks.leaderboard.commands.verify import verification
+    from medical_tasks.leaderboard.commands import verification
     from medical_tasks.leaderboard.submission_package.reading import read_package
     from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
 
@@ -492,55 +497,50 @@ def verified(arguments: argparse.Namespace) -> tuple[str, Verification]:
 
 
 @contextlib.contextmanager
-def _tables(verb: str, **given: Any) -> Iterator[argparse.Namespace]:
+def _tables(verb: str, **given: Any) -> Iterator[Any]:
     """The verb's options; within the block tables are read as they say."""
-    from medical_tasks.cli.entry import choice_of
+    from medical_tasks.cli.entry import table_choice
     from medical_tasks.io.cell_forms import reading_tables
 
     chosen = _options(verb, **given)
-    with reading_tables(choice_of(chosen, python=True)):
+    with reading_tables(table_choice(chosen, python=True)):
         yield chosen
 
 
-def _options(verb: str, **given: Any) -> argparse.Namespace:
-    """The verb's options as the command line has them, by their own declarations."""
-    from medical_tasks.cli.entry import declare_options, verb_module
+def _options(verb: str, **given: Any) -> Any:
+    from medical_tasks.cli.entry import verbs
+    from medical_tasks.cli.parser import loaded
 
-    parser = argparse.ArgumentParser()
-    declare_options(parser, verb_module(verb))
-    known = {action.dest: action for action in parser._actions if action.dest != "help"}
-    chosen = argparse.Namespace(**{name: action.default for name, action in known.items()})
+    kind: Any = loaded(verbs()[verb])
+    known = options.parameters(kind)
+    values = {}
     for name, value in given.items():
         if name not in known:
             raise UsageError(
                 f"mt.{verb} takes no {name!r}.{did_you_mean(name, known)} It takes: {', '.join(known)}."
             )
         if value is not None:
-            setattr(chosen, name, _value(verb, known[name], value))
-    return chosen
+            values[name] = _value(verb, known[name], value)
+    return kind(**values)
 
 
-def _value(verb: str, action: argparse.Action, value: Any) -> Any:
-    several = isinstance(action.default, list) or action.nargs == "+"
-    if several:
-        return [
-            _value_of(action, each)
-            for each in ([value] if isinstance(value, str | os.PathLike) else value)
-        ]
-    if isinstance(value, Mapping):
-        return ",".join(
-            f'{name}="{each}"' if "," in str(each) else f"{name}={each}"
-            for name, each in value.items()
-        )
-    if action.choices is not None and value not in action.choices:
+def _value(verb: str, parameter: Any, value: Any) -> Any:
+    if parameter.many:
+        several = [value] if isinstance(value, str | os.PathLike | Mapping) else value
+        return tuple(_value_of(parameter, each) for each in several)
+    if parameter.choices and value not in parameter.choices:
         raise UsageError(
-            f"mt.{verb}: {action.dest} is one of {', '.join(map(str, action.choices))}, got {value!r}."
+            f"mt.{verb}: {parameter.name} is one of {', '.join(map(str, parameter.choices))}, got {value!r}."
         )
-    return _value_of(action, value)
+    return _value_of(parameter, value)
 
 
-def _value_of(action: argparse.Action, value: Any) -> Any:
-    return Path(value) if action.type is Path else value
+def _value_of(parameter: Any, value: Any) -> Any:
+    if parameter.type is Mapping:
+        if isinstance(value, str):
+            return options.read_settings(value, option=parameter.name)
+        return {str(name): str(each) for name, each in value.items()}
+    return Path(value) if parameter.type is Path else value
 
 
 def _folder(run: Results | str | os.PathLike[str]) -> Path:

@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from configparser import ConfigParser
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -60,18 +61,29 @@ NAMES: Final[Mapping[str, Group]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Verb:
-    """A verb of the command line.
+    """A verb of the command line. What it refers to is imported when it is used.
 
     Attributes:
         group: the heading under which `medical-tasks --help` lists it.
         summary: one line of what it does.
-        module: the module that has its `run`, imported when the verb is used.
+        options: `package.module:Name` of a dataclass derived from `medical_tasks.options.Options`,
+            or of a `medical_tasks.options.Choice` of several; None for a verb that takes whatever
+            words stand behind it.
+        run: `package.module:name` of a function that takes these options (or the words), does what
+            they ask, and returns the exit code.
     """
 
     name: str
     group: str
     summary: str
-    module: str
+    options: str | None
+    run: str
+
+
+def load(reference: str) -> Any:
+    """Imports what `package.module:name` refers to."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from medical_tasks import _api
 from medical_tasks.calculators.index import CALCULATORS
 from medical_tasks.catalog import benchmarks
 from medical_tasks.cli.calc import render_inputs
-from medical_tasks.cli.entry import declare, verb_module, verbs
+from medical_tasks.cli.entry import verbs
+from medical_tasks.cli.parser import description_of, forms_apart, parser_of
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
 from medical_tasks.judges.inspect_judge import INSPECT_OPTIONS
 from medical_tasks.judges.nli import NLI_OPTIONS
@@ -67,19 +68,19 @@ def command_line() -> Iterator[str]:
     """Every verb's help, by its own parser."""
     wide = partial(argparse.RawDescriptionHelpFormatter, width=110)
     yield "# Command line\n\n    medical-tasks VERB --help\n"
-    known = verbs().values()
-    for group in dict.fromkeys(each.group for each in known):
-        members = {each.name: each.summary for each in known if each.group == group}
+    known = verbs()
+    for group in dict.fromkeys(each.group for each in known.values()):
+        members = {each.name: each.summary for each in known.values() if each.group == group}
         yield f"## {group}\n"
         yield table(("verb", "use"), [(f"[{verb}](#{verb})", use) for verb, use in members.items()])
         for verb in members:
-            module = verb_module(verb)
             yield f"### {verb}\n"
-            for target in getattr(module, "TARGETS", [""]):
-                parser = argparse.ArgumentParser(
-                    f"medical-tasks {verb}", None, module.__doc__, formatter_class=wide
-                )
-                declare(parser, module, ["--to", target] if target else [])
+            if known[verb].options is None:
+                yield f"```text\nusage: medical-tasks {verb} ...\n\n{description_of(known[verb])}\n```\n"
+                continue
+            for words in forms_apart(known[verb]):
+                parser = parser_of(known[verb], [*words, "--help-all"])
+                parser.formatter_class = wide
                 yield f"```text\n{parser.format_help()}\n```\n"
 
 

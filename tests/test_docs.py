@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.catalog import own_benchmarks, tasks
-from medical_tasks.cli.entry import declare, verb_module, verbs
+from medical_tasks.cli.entry import verbs
+from medical_tasks.cli.parser import parser_of
 from scripts import docs_site
 from tests.support import ROOT, own_tasks
 
@@ -86,10 +87,7 @@ def test_the_index_lists_every_page_and_the_site_has_them_all(tmp_path: Path) ->
 
 def _options(verb: str, command: str) -> set[str]:
     """The options of a verb, in the form that the command names (`submit --to TARGET`), or of all its own verbs."""
-    parser = argparse.ArgumentParser()
-    module = verb_module(verb)
-    declare(parser, module, command.split())
-    return set(_declared(parser))
+    return set(_declared(parser_of(verbs()[verb], command.split())))
 
 
 def _declared(parser: argparse.ArgumentParser) -> Iterator[str]:

@@ -6,7 +6,7 @@ import datetime
 import difflib
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeAlias, TypeVar
@@ -210,74 +210,74 @@ class Calculator(Generic[P, R_co]):
             raise error.within(self.name) from None
 
     def _calculate(self, entities: Mapping[str, object], conventions: frozenset[str]) -> Result:
-        found, ignored = self._find(entities)
+        given, ignored = self._find(entities)
         lines: list[str] = []
         say = lines.append
-        instead: Mapping[str, object] = {}
-        options: Mapping[str, object] = {}
-        if conventions:
-            for convention in self.conventions:
-                if convention.name in conventions:
-                    instead, options = (
-                        {**instead, **convention.absent},
-                        {**options, **convention.options},
-                    )
-                    say(f"Convention {convention.name}: {convention.description}")
-        values: dict[str, Any] = {}
-        absent: list[str] = []
-        required: list[str] = []
-        doubts: list[str] = []
-        for item in self.inputs:
-            parameter = item.parameter
-            if parameter in found:
-                values[parameter] = value = item.read(found[parameter], say)
-                if (doubt := item.doubt(found[parameter], value)) is not None:
-                    doubts.append(doubt)
-                continue
-            value = instead.get(parameter, item.absent) if instead else item.absent
-            if value is REQUIRED:
-                required.append(item.name)
-                continue
-            values[parameter] = value
-            if item.silent:
-                continue
-            absent.append(item.name)
-            say(
-                item.absent_line
-                if value is item.absent
-                else f"{item.name}: not mentioned, taken as {value}."
-            )
-        if required:
-            also = f"; given but not used: {', '.join(map(repr, ignored))}" if ignored else ""
-            raise CalculatorInputError(f"missing required input: {', '.join(required)}{also}")
+        chosen = [each for each in self.conventions if each.name in conventions]
+        for convention in chosen:
+            say(f"Convention {convention.name}: {convention.description}")
+        values, absent, doubts = self._values(given, ignored, chosen, say)
         if ignored:
             say(f"Not used: {', '.join(ignored)}.")
-        warnings = [*doubts]
-        for valid, quantity in self._ranges:
-            if (warning := valid.warning(quantity, values)) is not None:
-                warnings.append(warning)
-        for quantity in self._rivals:
-            if (warning := self._by_rival(quantity, found, values)) is not None:
-                warnings.append(warning)
+        warnings = (*doubts, *self._warnings(given, values))
         for warning in warnings:
             say(f"Warning: {warning}")
         if self.adapt is not None:
             values = self.adapt(values)
-        if options:
-            values.update(options)
+        for convention in chosen:
+            values.update(convention.options)
         answer = self._apply(values, say)
         say(f"{self.name} = {self._shown(answer)}.")
         return Result(
-            self.id,
-            answer,
-            "\n".join(lines),
-            values,
-            tuple(absent),
-            tuple(ignored),
-            self.source,
-            tuple(warnings),
-            tuple(doubts),
+            calculator_id=self.id,
+            answer=answer,
+            explanation="\n".join(lines),
+            used=values,
+            missing_taken_absent=tuple(absent),
+            ignored=tuple(ignored),
+            source=self.source,
+            warnings=warnings,
+            unit_doubts=tuple(doubts),
         )
+
+    def _values(
+        self,
+        given: Mapping[str, object],
+        ignored: Sequence[str],
+        conventions: Sequence[Convention],
+        say: Say,
+    ) -> tuple[dict[str, Any], list[str], list[str]]:
+        """Each parameter's value, the names of inputs that are absent, and doubts about units."""
+        instead = {name: value for each in conventions for name, value in each.absent.items()}
+        values: dict[str, Any] = {}
+        absent, required, doubts = list[str](), list[str](), list[str]()
+        for item in self.inputs:
+            parameter = item.parameter
+            if parameter in given:
+                values[parameter] = value = item.read(given[parameter], say)
+                if (doubt := item.doubt(given[parameter], value)) is not None:
+                    doubts.append(doubt)
+                continue
+            value = instead.get(parameter, item.absent)
+            if value is REQUIRED:
+                required.append(item.name)
+                continue
+            values[parameter] = value
+            if not item.silent:
+                absent.append(item.name)
+                say(item.absent_step(value))
+        if required:
+            also = f"; given but not used: {', '.join(map(repr, ignored))}" if ignored else ""
+            raise CalculatorInputError(f"missing required input: {', '.join(required)}{also}")
+        return values, absent, doubts
+
+    def _warnings(self, given: Mapping[str, object], values: Mapping[str, Any]) -> Iterator[str]:
+        for valid, quantity in self._ranges:
+            if (warning := valid.warning(quantity, values)) is not None:
+                yield warning
+        for quantity in self._rivals:
+            if (warning := self._by_rival(quantity, given, values)) is not None:
+                yield warning
 
     def _apply(self, values: Mapping[str, Any], say: Say) -> Answer:
         function: Callable[..., object] = self.function
@@ -340,53 +340,72 @@ def _answer(value: object) -> Answer:
 
 _CATALOG: Final[dict[str, dict[str, Any]]] = packaged(__file__, "catalog.json")
 
+Adapt: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+"""Joins the values of inputs that belong together into the function's parameters."""
+
+Holds: TypeAlias = Callable[[Mapping[str, Any]], bool]
+"""Whether a rule's published range matters for these values."""
+
 
 def calculator(
     *,
     source: str,
     inputs: tuple[Input | str, ...] = (),
-    adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    adapt: Adapt | None = None,
     conventions: tuple[Convention, ...] = (),
-    valid_when: Mapping[str, Callable[[Mapping[str, Any]], bool]] = MappingProxyType({}),
+    valid_when: Mapping[str, Holds] = MappingProxyType({}),
 ) -> Callable[[Callable[P, R_co]], Calculator[P, R_co]]:
-    """Make a calculator of a function; see `Calculator` for the arguments, the rest of which stands in `catalog.json`.
+    """Makes a calculator of a function; the rest of its description is in `catalog.json`.
 
-    A parameter is read by the one of `inputs` that has its name, else by the input or finding of that name in the catalog, else by
-    the shared input. With `adapt`, which joins inputs, `inputs` are all that there are, in their order. `valid_when` says for which
-    values the published range of a parameter matters, where it does not always.
+    Args:
+        source: the paper of the rule.
+        inputs: read the parameters of their names; any other is read by the input or finding of
+            its name in the catalog, else by the shared input. With `adapt` they are all that there
+            are, in their order, and a name is of a shared input.
+        adapt: joins inputs.
+        conventions: departures from the rule that a caller may ask for.
+        valid_when: for which values the published range of a parameter matters, where it does not
+            always.
     """
 
     def wrap(function: Callable[P, R_co]) -> Calculator[P, R_co]:
-        facts: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in _CATALOG[function.__name__].items()
-        }
-        ranges = (
-            Valid(**each, when=valid_when.get(each["parameter"])) for each in facts.pop("valid", ())
-        )
-        known = dict(SHARED)
-        known |= {
-            parameter: read_input(parameter, form, SHARED)
-            for parameter, form in facts.pop("inputs", {}).items()
-        }
-        for parameter, (name, *aliases) in facts.pop("findings", {}).items():
-            known[parameter] = Flag(parameter=parameter, name=name, aliases=tuple(aliases))
-        known |= {item.parameter: item for item in inputs if isinstance(item, Input)}
-        names = [name for name in inspect.signature(function).parameters if name != "say"]
-        if adapt is not None:
+        facts = dict(_CATALOG[function.__name__])
+        readers = _readers(facts.pop("inputs", {}), facts.pop("findings", {}), inputs)
+        if adapt is None:
+            names = [name for name in inspect.signature(function).parameters if name != "say"]
+        else:
             names = [item.parameter if isinstance(item, Input) else item for item in inputs]
-        if unread := [name for name in names if name not in known]:
+        if unread := [name for name in names if name not in readers]:
             raise ValueError(
                 f"calculator {function.__name__}: no input reads {', '.join(unread)}; see `inputs`"
             )
+        ranges = [
+            Valid(**each, when=valid_when.get(each["parameter"])) for each in facts.pop("valid", ())
+        ]
         return Calculator(
             function=function,
-            inputs=tuple(known[name] for name in names),
+            inputs=tuple(readers[name] for name in names),
             source=source,
             adapt=adapt,
             conventions=conventions,
             valid=tuple(ranges),
+            aliases=tuple(facts.pop("aliases", ())),
+            unused=tuple(facts.pop("unused", ())),
             **facts,
         )
 
     return wrap
+
+
+def _readers(
+    forms: Mapping[str, Mapping[str, Any]],
+    findings: Mapping[str, Sequence[str]],
+    inputs: Iterable[Input | str],
+) -> Mapping[str, Input]:
+    """What reads each parameter: the decorator's inputs, the catalog's, the shared ones."""
+    readers = dict(SHARED)
+    for parameter, form in forms.items():
+        readers[parameter] = read_input(parameter, form, SHARED)
+    for parameter, (name, *aliases) in findings.items():
+        readers[parameter] = Flag(parameter=parameter, name=name, aliases=tuple(aliases))
+    return readers | {item.parameter: item for item in inputs if isinstance(item, Input)}

@@ -7,16 +7,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from medical_tasks.calculators import (
-    chemistry,
-    clots_and_bleeding,
-    drugs,
-    heart,
-    infection,
-    intensive_care,
-    kidney_and_liver,
-    person,
-)
+import medical_tasks.calculators.chemistry as chemistry
+import medical_tasks.calculators.clots_and_bleeding as clots_and_bleeding
+import medical_tasks.calculators.drugs as drugs
+import medical_tasks.calculators.heart as heart
+import medical_tasks.calculators.infection as infection
+import medical_tasks.calculators.intensive_care as intensive_care
+import medical_tasks.calculators.kidney_and_liver as kidney_and_liver
+import medical_tasks.calculators.person as person
 from medical_tasks.calculators.base import Calculator
 from medical_tasks.calculators.inputs import fold
 from medical_tasks.calculators.units import CalculatorInputError

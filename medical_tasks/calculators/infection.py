@@ -312,25 +312,15 @@ def sofa(
             systolic_mm_hg=systolic_mm_hg, diastolic_mm_hg=diastolic_mm_hg, say=say
         )
         pressure = round(measured, 9)
-    doses = (
-        f"Circulation: dopamine {dopamine_mcg_kg_min:.6g}, dobutamine {dobutamine_mcg_kg_min:.6g}, epinephrine "
-        f"{epinephrine_mcg_kg_min:.6g}, norepinephrine {norepinephrine_mcg_kg_min:.6g} mcg/kg/min"
+    _count_circulation(
+        points,
+        pressure,
+        hypotension=hypotension,
+        dopamine=dopamine_mcg_kg_min,
+        dobutamine=dobutamine_mcg_kg_min,
+        epinephrine=epinephrine_mcg_kg_min,
+        norepinephrine=norepinephrine_mcg_kg_min,
     )
-    if dopamine_mcg_kg_min > 15 or epinephrine_mcg_kg_min > 0.1 or norepinephrine_mcg_kg_min > 0.1:
-        points.add(f"{doses}, dopamine over 15 or (nor)epinephrine over 0.1", 4)
-    elif dopamine_mcg_kg_min > 5 or epinephrine_mcg_kg_min > 0 or norepinephrine_mcg_kg_min > 0:
-        points.add(f"{doses}, dopamine over 5 or any (nor)epinephrine", 3)
-    elif dopamine_mcg_kg_min > 0 or dobutamine_mcg_kg_min > 0:
-        points.add(f"{doses}, dopamine up to 5 or any dobutamine", 2)
-    elif pressure is None:
-        points.add(
-            f"{doses}, hypotension {'present' if hypotension else 'absent'}", int(hypotension)
-        )
-    elif pressure < 70:
-        points.add(f"{doses}, MAP {pressure:.6g} mm Hg is under 70", 1)
-    else:
-        why = ", which decides over the reported hypotension" if hypotension else ""
-        points.add(f"{doses}, MAP {pressure:.6g} mm Hg is 70 or more{why}", 0)
     by_creatinine, creatinine = (
         (0, "creatinine not given")
         if creatinine_mg_dl is None
@@ -344,6 +334,38 @@ def sofa(
         max(by_creatinine, by_urine),
     )
     return points.score
+
+
+def _count_circulation(
+    points: Points,
+    pressure: float | None,
+    *,
+    hypotension: bool,
+    dopamine: float,
+    dobutamine: float,
+    epinephrine: float,
+    norepinephrine: float,
+) -> None:
+    """Counts the points of drugs in mcg/kg/min, else of the mean arterial pressure."""
+    doses = (
+        f"Circulation: dopamine {dopamine:.6g}, dobutamine {dobutamine:.6g}, epinephrine "
+        f"{epinephrine:.6g}, norepinephrine {norepinephrine:.6g} mcg/kg/min"
+    )
+    if dopamine > 15 or epinephrine > 0.1 or norepinephrine > 0.1:
+        points.add(f"{doses}, dopamine over 15 or (nor)epinephrine over 0.1", 4)
+    elif dopamine > 5 or epinephrine > 0 or norepinephrine > 0:
+        points.add(f"{doses}, dopamine over 5 or any (nor)epinephrine", 3)
+    elif dopamine > 0 or dobutamine > 0:
+        points.add(f"{doses}, dopamine up to 5 or any dobutamine", 2)
+    elif pressure is None:
+        points.add(
+            f"{doses}, hypotension {'present' if hypotension else 'absent'}", int(hypotension)
+        )
+    elif pressure < 70:
+        points.add(f"{doses}, MAP {pressure:.6g} mm Hg is under 70", 1)
+    else:
+        why = ", which decides over the reported hypotension" if hypotension else ""
+        points.add(f"{doses}, MAP {pressure:.6g} mm Hg is 70 or more{why}", 0)
 
 
 _SIRS_TEMPERATURE: Final = Bands("Temperature", "°C", 1, (36, 0), (">", 38, 1))

@@ -55,6 +55,12 @@ class Input:
             line = f"{self.name}: not given, taken as {self.absent_text or self.absent}."
         object.__setattr__(self, "absent_line", line)
 
+    def absent_step(self, value: object) -> str:
+        """The step that says what was taken for an input that is not given."""
+        if value is self.absent:
+            return self.absent_line
+        return f"{self.name}: not mentioned, taken as {value}."
+
     def read(self, raw: object, say: Say) -> object:
         """The parameter's value."""
         raise NotImplementedError

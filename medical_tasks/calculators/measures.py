@@ -177,13 +177,14 @@ def _parts(raw: object, compound: bool) -> list[tuple[float, str | None]]:
         return _text_parts(raw, compound)
     if not isinstance(raw, Sequence) or not raw or (len(raw) > 1 and len(raw) % 2):
         return []
-    numbers = [_parts(number, False) for number in raw[::2]]
-    units = list(raw[1::2]) or [None]
-    if all(len(n) == 1 and n[0][1] is None for n in numbers) and all(
-        isinstance(u, str | None) for u in units
-    ):
-        return [(n[0][0], u or None) for n, u in zip(numbers, units, strict=True)]
-    return []
+    parts: list[tuple[float, str | None]] = []
+    for number, unit in zip(raw[::2], raw[1::2] or [None], strict=True):
+        read = _parts(number, False)
+        bare = len(read) == 1 and read[0][1] is None
+        if not bare or not isinstance(unit, str | None):
+            return []
+        parts.append((read[0][0], unit or None))
+    return parts
 
 
 def _text_parts(text: str, compound: bool) -> list[tuple[float, str | None]]:

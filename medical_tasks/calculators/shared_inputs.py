@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from medical_tasks.calculators import units
+import medical_tasks.calculators.units as units
 from medical_tasks.calculators.inputs import Choice, Day, Flag, Input, Quantity
 from medical_tasks.calculators.measures import Measure
 from medical_tasks.io.files import packaged

@@ -213,14 +213,7 @@ def _read(folded: str, substance: Substance | None) -> tuple[Fraction, dict[str,
             part = part[ten.end() :]
         if not part and (position == 0 or ten):
             continue
-        token = _TOKENS.get(part)
-        if (
-            token is None
-            and (powered := _POWERED.match(part))
-            and (base := _TOKENS.get(powered[1]))
-            and base[1] == 1
-        ):
-            token = (base[0], int(powered[2]), base[2] ** int(powered[2]))
+        token = _token(part)
         if token is None:
             return None
         dimension, power, factor = token
@@ -232,6 +225,17 @@ def _read(folded: str, substance: Substance | None) -> tuple[Fraction, dict[str,
         total *= factor**sign
         powers[dimension] = powers.get(dimension, 0) + sign * power
     return total, {dimension: power for dimension, power in powers.items() if dimension and power}
+
+
+def _token(part: str) -> Token | None:
+    """A unit by its name, or a power of one: `m^2`."""
+    token = _TOKENS.get(part)
+    powered = _POWERED.match(part) if token is None else None
+    base = _TOKENS.get(powered[1]) if powered else None
+    if powered is None or base is None or base[1] != 1:
+        return token
+    exponent = int(powered[2])
+    return base[0], exponent, base[2] ** exponent
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,7 @@
-"""List the answers of a run that the reader could not tell, for a person to read, or let a judge read them.
-
-    medical-tasks adjudicate runs/my-run
-    medical-tasks adjudicate runs/my-run --out unclear.xlsx
-    medical-tasks adjudicate runs/my-run --judge openai-api/my-host/judge-model
-
-The sheet has a row for each unclear answer, without the gold. In the column `reading` write the final answer that the reply
-gives, in its own words, or `none` where it gives none; an empty cell leaves the answer unclear. With --judge a judge model fills
-the column in. Then score the same answers again:
-
-    medical-tasks score medcalc --responses runs/my-run --adjudicated runs/my-run/unclear.csv
-
-Of credentialed data the sheet lies in the private store unless --out names another place on this machine, and a judge elsewhere
-is refused. Exit code 5 when the judge left answers unread; the same command asks about them again.
-"""
+"""The verb `adjudicate` on the command line; `Adjudicate` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from medical_tasks._api import adjudicated
@@ -25,12 +10,13 @@ from medical_tasks.errors import IncompleteError, listed
 from medical_tasks.io.output import tell
 from medical_tasks.judges.session import next_step
 from medical_tasks.models.usage import usage_said
+from medical_tasks.options import Adjudicate
 from medical_tasks.runs.adjudicating import NONE, UnclearSheet
 
 _SHOWN = 5
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Adjudicate) -> int:
     """Writes the sheet; exit code 5 when the judge left answers unread."""
     made = adjudicated(arguments)
     if made is None:

@@ -1,25 +1,7 @@
-"""Calculate a clinical score or value by its published rule, with every step.
-
-    medical-tasks calc --list
-    medical-tasks calc cha2ds2_vasc
-    medical-tasks calc cha2ds2_vasc age=72 sex=female hypertension=yes
-    medical-tasks calc creatinine_clearance age=64 sex=male weight=176lbs height="5 ft 10 in" creatinine="1.2 mg/dL"
-    medical-tasks calc --batch IN.jsonl --out OUT.jsonl
-
-A calculator is named by its id, slug or name; without key=value it says what it takes. Findings that are not given count as
-absent, and the answer says which. A value outside the range that the rule was published for, or with a unit that cannot be
-meant, is answered with a warning.
-
-A line of --batch is {"calculator_id": 2, "inputs": {...}} with the names of the dataset's Relevant Entities, or those of the
-single form. Its line in --out is the same object with "answer", "explanation" and "warnings" (a list), or with "error": a
-misspelt input is an error here too, of its line alone. Answers are numbers, dates as MM/DD/YYYY, gestational ages as the dataset
-writes them, ('15 weeks', '1 days'). Exit code 5 when any line has an error; a line that is no JSON object ends the command with
-exit code 2, and nothing is written.
-"""
+"""The verb `calc` on the command line; `Calc` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,9 +24,10 @@ from medical_tasks.errors import IncompleteError, MissingError, UsageError
 from medical_tasks.io.files import WholeFile, open_file, readable
 from medical_tasks.io.output import tell
 from medical_tasks.io.progress import Progress
+from medical_tasks.options import Calc
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Calc) -> int:
     """Calculates, lists or explains; exit code 5 when a line of a batch has no answer."""
     name = arguments.calculator
     if (arguments.batch is None) != (arguments.out is None):
@@ -63,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
             render_list(), [{name: getattr(entry, name) for name in shown} for entry in CALCULATORS]
         )
         return 0
-    if arguments.batch is not None:
+    if arguments.batch is not None and arguments.out is not None:
         return _batch(arguments.batch, arguments.out, arguments.convention)
-    calculator = find(name)
+    calculator = find(name or "")
     if arguments.show_inputs or not arguments.inputs:
         tell(render_inputs(calculator), _described(calculator))
         return 0

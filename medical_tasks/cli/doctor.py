@@ -1,11 +1,7 @@
-"""Say what is broken, with the steps to mend it, what is here, and what is optional and not installed.
-
-Ends with 0 when nothing will break, with 3 when something will.
-"""
+"""The verb `doctor` on the command line; `Doctor` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import shutil
@@ -24,24 +20,18 @@ from medical_tasks.io.output import styled, tell
 from medical_tasks.models.base import processes
 from medical_tasks.models.encoder import installed
 from medical_tasks.models.server import find_vllm, vllm_version
+from medical_tasks.options import Doctor
 from medical_tasks.sandbox import probe
 from medical_tasks.spec import DatasetSpec
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    one = parser.add_mutually_exclusive_group()
-    text = "add a file to lighteval's own tasks, so that its stock command finds this suite's without --custom-tasks"
-    one.add_argument("--link-lighteval", dest="link", action="store_true", default=None, help=text)
-    one.add_argument(
-        "--unlink-lighteval", dest="link", action="store_false", help="remove that file"
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Doctor) -> int:
     """Prints the findings."""
-    if arguments.link is not None:
-        tell(lighteval_launcher.link(arguments.link), linked=arguments.link)
+    if arguments.link_lighteval and arguments.unlink_lighteval:
+        raise UsageError("--link-lighteval and --unlink-lighteval: give one of them.")
+    if arguments.link_lighteval or arguments.unlink_lighteval:
+        link = arguments.link_lighteval
+        tell(lighteval_launcher.link(link), linked=link)
         return 0
     findings = examine()
     told = {

@@ -12,21 +12,19 @@ import argparse
 import atexit
 import errno
 import gc
-import importlib
 import io
 import os
-import re
 import signal
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from shutil import get_terminal_size
-from types import FrameType, ModuleType
-from typing import Any, NoReturn
+from types import FrameType
+from typing import Final
 
 import medical_tasks.plugins as plugins
 from medical_tasks._version import __version__
+from medical_tasks.cli.parser import Read, declare, declared, read
 from medical_tasks.errors import (
     IncompleteError,
     MedicalTasksError,
@@ -37,54 +35,102 @@ from medical_tasks.errors import (
     system_reason,
 )
 from medical_tasks.io.cell_forms import TableChoice, reading_tables
-from medical_tasks.io.files import packaged
 from medical_tasks.io.output import as_json, styled
-from medical_tasks.plugins import Verb
+from medical_tasks.options import Options, WithTables
+from medical_tasks.plugins import Verb, load
 
-GROUPS: dict[str, dict[str, str]] = {
-    "Evaluate": {
-        "list": "every task: is its dataset built, how to get it, is a judge needed",
-        "build": "build a dataset from its official files, or its synthetic demo",
-        "run": "evaluate a model on tasks; resumes when repeated",
-        "merge": "make one run of the parts that `run --shard` made on several machines",
-        "launch": "print a Slurm script or a Kubernetes job that runs the parts on several machines, and merges them",
-        "score": "score answers you already have",
-        "adjudicate": "list answers that the reader could not tell, for a person or a judge to read",
-        "score-text": "score a table of texts against references: ROUGE, BLEU, SARI, BERTScore and others",
-        "judge-check": "check a judge against labels of people, such as the physicians' of K-QA",
-        "lighteval": "the stock lighteval command with only this suite's tasks registered",
-    },
-    "Look": {
-        "report": "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
-        "compare": "compare runs, item by item",
-        "plan": "how many items a wanted interval or difference needs, from past runs or assumptions",
-        "gate": "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
-    },
-    "Share": {
-        "leakcheck": "prove that no 12 words in a row of a source's text stand in a run's folder",
-        "purge": "empty the private store, where answers to tasks on credentialed data lie",
-    },
-    "Tools": {
-        "calc": "calculate a clinical score or value by its published rule, with every step",
-        "umls": "build the index of your UMLS that MEDCON needs, and see which concepts a text has",
-        "doctor": "what is broken, what is installed, what is optional; links the stock lighteval command",
-        "manifest": "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
-    },
-}
+
+def _own(name: str, group: str, summary: str) -> Verb:
+    """A verb of this room: `score-text` has the options `ScoreText`, and a module `score_text`."""
+    options = "UMLS" if name == "umls" else "".join(map(str.capitalize, name.split("-")))
+    return Verb(
+        name=name,
+        group=group,
+        summary=summary,
+        options=f"medical_tasks.options:{options}" if name != "lighteval" else None,
+        run=f"medical_tasks.cli.{name.replace('-', '_')}:run",
+    )
+
+
+OWN: Final = (
+    _own("list", "Evaluate", "every task: is its dataset built, how to get it, is a judge needed"),
+    _own("build", "Evaluate", "build a dataset from its official files, or its synthetic demo"),
+    _own("run", "Evaluate", "evaluate a model on tasks; resumes when repeated"),
+    _own(
+        "merge", "Evaluate", "make one run of the parts that `run --shard` made on several machines"
+    ),
+    _own(
+        "launch",
+        "Evaluate",
+        "print a Slurm script or a Kubernetes job that runs the parts on several machines, and merges them",
+    ),
+    _own("score", "Evaluate", "score answers you already have"),
+    _own(
+        "adjudicate",
+        "Evaluate",
+        "list answers that the reader could not tell, for a person or a judge to read",
+    ),
+    _own(
+        "score-text",
+        "Evaluate",
+        "score a table of texts against references: ROUGE, BLEU, SARI, BERTScore and others",
+    ),
+    _own(
+        "judge-check",
+        "Evaluate",
+        "check a judge against labels of people, such as the physicians' of K-QA",
+    ),
+    _own(
+        "lighteval",
+        "Evaluate",
+        "the stock lighteval command with only this suite's tasks registered",
+    ),
+    _own(
+        "report",
+        "Look",
+        "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
+    ),
+    _own("compare", "Look", "compare runs, item by item"),
+    _own(
+        "plan",
+        "Look",
+        "how many items a wanted interval or difference needs, from past runs or assumptions",
+    ),
+    _own("gate", "Look", "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE"),
+    _own(
+        "leakcheck",
+        "Share",
+        "prove that no 12 words in a row of a source's text stand in a run's folder",
+    ),
+    _own(
+        "purge", "Share", "empty the private store, where answers to tasks on credentialed data lie"
+    ),
+    _own(
+        "calc",
+        "Tools",
+        "calculate a clinical score or value by its published rule, with every step",
+    ),
+    _own(
+        "umls",
+        "Tools",
+        "build the index of your UMLS that MEDCON needs, and see which concepts a text has",
+    ),
+    _own(
+        "doctor",
+        "Tools",
+        "what is broken, what is installed, what is optional; links the stock lighteval command",
+    ),
+    _own(
+        "manifest",
+        "Tools",
+        "write or check tasks.json, cards, eval.yaml and Croissant files (for developers)",
+    ),
+)
 
 
 def verbs() -> dict[str, Verb]:
     """Every verb by name: this package's own, then those that wings and other packages register."""
-    found = {
-        name: Verb(
-            name=name,
-            group=group,
-            summary=summary,
-            module=f"medical_tasks.cli.{name.replace('-', '_')}",
-        )
-        for group, summaries in GROUPS.items()
-        for name, summary in summaries.items()
-    }
+    found = {verb.name: verb for verb in OWN}
     for plugin, verb in plugins.objects("medical_tasks.verbs", Verb):
         if verb.name in found:
             plugins.leave_out(plugin, f"there is a verb {verb.name} already")
@@ -94,105 +140,6 @@ def verbs() -> dict[str, Verb]:
 
 
 _STOPPED = 130
-
-
-class _Parser(argparse.ArgumentParser):
-    """Errors in the form of every other error: what was wrong, then the next step."""
-
-    words: Sequence[str] = ()  # what was typed
-    first: Sequence[str] = ()  # what `--help` shows, where `--help-all` shows more
-
-    def format_help(self) -> str:
-        """Shows the options that most people need, and how to see the others."""
-        more = {
-            action: action.help
-            for action in self._actions
-            if self.first and action.dest not in self.first
-        }
-        if not more or "--help-all" in self.words:
-            return super().format_help()
-        for action in more:
-            action.help = argparse.SUPPRESS
-        text = super().format_help()
-        for action, told in more.items():
-            action.help = told
-        return f"{text}\n{len(more)} more options: {self.prog} --help-all\n"
-
-    def error(self, message: str) -> NoReturn:
-        options = [name for name in self._option_string_actions if name.startswith("--")]
-        given = (
-            word.partition("=")[0] for word in self.words if word.startswith("--") and len(word) > 2
-        )
-        strange = next(
-            (word for word in given if not any(name.startswith(word) for name in options)), ""
-        )
-        hint = did_you_mean(strange, options)
-        if hint:
-            message = f"there is no option {strange}"
-        if choice := _CHOICE.search(message):
-            hint = did_you_mean(choice[1], choice[2].replace("'", "").split(", "))
-        self.exit(2, f"error: {message}.{hint} See: {self.prog} --help\n")
-
-
-Options = Mapping[str, Mapping[str, Any]]
-"""What a verb takes, by group ("" for none) and name, as argparse wants it, or a name among what verbs share."""
-
-_OF_TABLES = ("sheet", "decimal", "dates")
-_TYPES: Mapping[str, type] = {"Path": Path, "float": float, "int": int}
-
-
-def _declared(module: ModuleType) -> Mapping[str, Any]:
-    """What `options.json` says of a verb; nothing of a benchmark's own."""
-    declared: Mapping[str, Mapping[str, Any]] = packaged(__file__, "options.json")["verbs"]
-    owner = next((verb.name for verb in verbs().values() if verb.module == module.__name__), "")
-    return declared.get(owner.replace("-", "_"), {})
-
-
-def add_options(parser: argparse.ArgumentParser, options: Options) -> None:
-    """Declares options."""
-    for title, group in options.items():
-        place = parser.add_argument_group(title) if title else parser
-        for name, told in group.items():
-            about = dict(
-                packaged(__file__, "options.json")["shared"][told]
-                if isinstance(told, str)
-                else told
-            )
-            if isinstance(about.get("type"), str):
-                about["type"] = _TYPES[about["type"]]
-            place.add_argument(name, **about)
-
-
-def declare_options(parser: argparse.ArgumentParser, module: ModuleType) -> None:
-    """Declares the options of a verb, in all its forms."""
-    verb = _declared(module)
-    parser.usage = verb.get("usage")
-    add_options(parser, verb.get("options", {}))
-    if hasattr(module, "add_arguments"):
-        module.add_arguments(parser)
-    if groups := {"judge", "judges"}.intersection(verb.get("also", ())):
-        from medical_tasks.runs.judge_arguments import add_judge_arguments
-
-        add_judge_arguments(parser, several="judges" in groups)
-    if "tables" in verb.get("also", ()):
-        add_options(parser, {"tables": {f"--{name}": f"--{name}" for name in _OF_TABLES}})
-    if "guard" in verb.get("also", ()):
-        from medical_tasks.guard.policy import add_guard_arguments
-
-        add_guard_arguments(parser)
-
-
-def declare(parser: argparse.ArgumentParser, module: ModuleType, words: Sequence[str]) -> None:
-    """Declares what a verb takes; `words`, those behind it, choose the form of a verb that has several."""
-    declare_options(parser, module)
-    if hasattr(module, "add_chosen_arguments"):
-        module.add_chosen_arguments(parser, words)  # a verb of several forms
-    parser.add_argument("--json", action="store_true", help="print one JSON value instead of text")
-    if "first" in _declared(module):
-        parser.add_argument("--help-all", action="help", help="show every option")
-
-
-_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 
 
 def _overview() -> str:
@@ -225,10 +172,10 @@ def _complete() -> None:
     words = os.environ["COMP_LINE"].split()[1:]
     parser = argparse.ArgumentParser("medical-tasks")
     subparsers = parser.add_subparsers()
-    for verb in verbs():
-        own = subparsers.add_parser(verb)
-        if words[:1] == [verb]:
-            declare(own, verb_module(verb), words[1:])
+    for name, verb in verbs().items():
+        own = subparsers.add_parser(name)
+        if words[:1] == [name] and verb.options is not None:
+            declare(own, declared(verb, words[1:]))
         for action in own._actions:
             if action.dest in ("task", "tasks", "dataset"):
                 names = dict.fromkeys(datasets() if action.dest == "dataset" else tasks(), "")
@@ -281,7 +228,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.umask(os.umask(0o022) | 0o022)
     try:
         with doing(f"run medical-tasks {verb}"), plugins.telling():
-            code = _run_verb(verb, tail)
+            code = _run_verb(verbs()[verb], tail)
         sys.stdout.flush()
         return code
     except MedicalTasksError as error:
@@ -338,48 +285,19 @@ def _spare_collections() -> None:
     atexit.register(gc.freeze)
 
 
-def verb_module(verb: str) -> ModuleType:
-    """Imports what implements a verb."""
-    return importlib.import_module(verbs()[verb].module)
-
-
-def read_words(verb: str, words: Sequence[str]) -> argparse.Namespace:
-    """Reads what follows a verb; ends the program with a message where it is wrong."""
-    module, form = verb_module(verb), argparse.RawDescriptionHelpFormatter
-    parser = _Parser(f"medical-tasks {verb}", description=module.__doc__, formatter_class=form)
-    parser.words = words
-    parser.first = _declared(module).get("first", ())
-    declare(parser, module, words)
-    if getattr(module, "TAKES_COMMAND", False) and "--" in words:
-        words = words[: words.index("--")]  # what follows it is another verb's
-    # Names, values and options in any order: `calc NAME --convention C key=value`.
-    return parser.parse_intermixed_args(words)
-
-
-def _run_verb(verb: str, words: Sequence[str]) -> int:
-    module = verb_module(verb)
-    if getattr(module, "PASSES_ARGUMENTS_ON", False):
-        return int(module.run_with(words))
-    arguments = read_words(verb, words)
-    with reading_tables(choice_of(arguments)):
-        return _run_module(module, arguments)
-
-
-def choice_of(arguments: argparse.Namespace, *, python: bool = False) -> TableChoice:
-    """What was said about tables to a verb that may read some."""
-    said = {name: value for name, value in vars(arguments).items() if name in _OF_TABLES}
-    return TableChoice(**said, python=python)
-
-
-def _run_module(module: ModuleType, arguments: argparse.Namespace) -> int:
-    if not arguments.json:
-        return int(module.run(arguments))
+def _run_verb(verb: Verb, words: Sequence[str]) -> int:
+    run = load(verb.run)
+    if verb.options is None:
+        return int(run(words))
+    typed = read(verb, words)
+    if not typed.json:
+        return _run_with(run, typed)
     from medical_tasks.runs.folder import is_main_process
 
     failed: MedicalTasksError | None = None
     with as_json() as said:
         try:
-            code = int(module.run(arguments))
+            code = _run_with(run, typed)
         except MedicalTasksError as error:
             failed = error
             said.facts |= {"error": str(error), "exit_code": error.exit_code}
@@ -388,3 +306,18 @@ def _run_module(module: ModuleType, arguments: argparse.Namespace) -> int:
     if failed is not None:
         raise failed
     return code
+
+
+def _run_with(run: Callable[[Options], int], typed: Read) -> int:
+    options = typed.options()
+    with reading_tables(table_choice(options)):
+        return int(run(options))
+
+
+def table_choice(options: Options, *, python: bool = False) -> TableChoice:
+    """What was said about tables to a verb that may read some."""
+    if not isinstance(options, WithTables):
+        return TableChoice(python=python)
+    return TableChoice(
+        sheet=options.sheet, decimal=options.decimal, dates=options.dates, python=python
+    )

@@ -1,26 +1,7 @@
-"""Check judges against labels of people: physicians' on K-QA, clinicians' on EHRNoteQA, or ANLI and MedNLI.
-
-    medical-tasks judge-check kqa --judge openai-api/my-host/my-model --source K-QA
-    medical-tasks judge-check kqa --judge nli/path/to/model --source NLI_medical_annotator.csv
-    medical-tasks judge-check ehrnoteqa --judge openai-api/my-host/my-model --source scores.csv --raters ann,ben,cy
-    medical-tasks judge-check kqa --judge openai-api/my-host/a --judge openai-api/my-host/b --source K-QA --again --sensitivity
-    medical-tasks judge-check anli --judge nli/path/to/model --source anli_v1.0 --round R1 --ways 2
-    medical-tasks judge-check nli --judge nli/path/to/model --source anli_v1.0 --mednli mli_test_v1.jsonl --ways 2
-
-kqa asks what scoring K-QA asks, about the 399 statements that three physicians labelled, and sets the judge beside them.
---source is a checkout of https://github.com/Itaymanes/K-QA, or its dataset/NLI_medical_annotator.csv. --judging batched asks
-for all statements of an answer at once, asks singly too, and says how often both agree. ehrnoteqa asks what scoring EHRNoteQA
-asks, about models' answers that people scored as correct or not: --source is a CSV file with the columns id (the question's in
-the built dataset), response, perhaps model, and one a rater. anli and mednli ask the plain question of entailment, in the --style
-given; nli is both together, with the means of the parts. EHRNoteQA and MedNLI are credentialed, their text stays on this machine.
-Prints the figures and writes check.json; `run` and `score` show the last check of the judge they use. Of several judges, and of
-earlier checks (--compare), it prints one table and says which to take and why (choosing.json, judges.html). The same command goes
-on where it stopped; exit code 5 when a judge could not be checked, or pairs are without a verdict.
-"""
+"""The verb `judge-check` on the command line; `JudgeCheck` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import functools
 import sys
 import time
@@ -33,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import benchmarks, tasks
-from medical_tasks.cli import tell_figures, write_figures
 from medical_tasks.errors import IncompleteError, MedicalTasksError, UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.io.files import WholeFile, one_line
-from medical_tasks.io.output import tell
+from medical_tasks.io.output import tell, tell_figures, write_figures
 from medical_tasks.judges.checks import (
     CHECK_FORMAT,
     check_key,
@@ -47,6 +27,7 @@ from medical_tasks.judges.checks import (
     summary_of,
 )
 from medical_tasks.judges.session import JudgeSession, next_step
+from medical_tasks.options import JudgeCheck
 from medical_tasks.runs.folder import RunFolder, default_folder, is_main_process, open_run_folder
 from medical_tasks.runs.judge_arguments import each_judge, judge_request
 from medical_tasks.runs.judging import JudgeRequest, open_session_in
@@ -57,7 +38,7 @@ if TYPE_CHECKING:
     from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: JudgeCheck) -> int:
     """Checks the judges; exit code 5 when one could not be checked, or pairs are without a verdict."""
     if not is_main_process():
         return 0  # there is nothing to share among processes
@@ -132,7 +113,7 @@ def _sets() -> dict[str, CheckSetSource]:
     return {**own, **GENERAL_SETS}
 
 
-def _request(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSource]) -> CheckRequest:
+def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> CheckRequest:
     """Options of one set mean nothing for another, and are not passed over in silence."""
     from medical_tasks.judges.check_sets import CheckRequest
 
@@ -164,7 +145,7 @@ def _request(arguments: argparse.Namespace, sets: Mapping[str, CheckSetSource]) 
 
 
 def _judges(
-    arguments: argparse.Namespace, known: CheckSetSource
+    arguments: JudgeCheck, known: CheckSetSource
 ) -> dict[str, tuple[JudgeRequest, Path, dict[str, Any]]]:
     """What is asked of each judge, and the folder of its check with its settings, by the judge's name."""
     task = (
@@ -174,7 +155,10 @@ def _judges(
     )
     several, found = each_judge(arguments), dict[str, tuple[JudgeRequest, Path, dict[str, Any]]]()
     for one in several:
-        request = judge_request(one, [task], prompts=arguments.prompts) or JudgeRequest()
+        request = (
+            judge_request(one, [task], prompts=arguments.prompts, upstream=arguments.upstream)
+            or JudgeRequest()
+        )
         # Not how much is asked, nor whether in batches: what is in the store is never asked again.
         identity = {name: value for name, value in request.identity.items() if name != "mode"}
         settings: dict[str, Any] = {"check": arguments.set, "judge": identity}
@@ -198,7 +182,7 @@ def _name(judge: str, taken: Collection[str]) -> str:
 
 
 def _checked(
-    arguments: argparse.Namespace,
+    arguments: JudgeCheck,
     chosen: CheckSet,
     request: JudgeRequest,
     folder: Callable[[], RunFolder],

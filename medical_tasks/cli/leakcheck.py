@@ -1,16 +1,7 @@
-"""Prove that no 12 words in a row of a source's text stand in any file of a run's folder.
-
-    medical-tasks leakcheck RUN --source DATASET
-    medical-tasks leakcheck RUN --source FOLDER_WITH_OFFICIAL_FILES
-
-Every file is looked through, hidden ones too: parquet, Arrow, SQLite, JSON, archives, and the bytes of everything else with
-escapes undone. Exit code 0: none stands there. 4: some do; files and row ids are named, never the text. 5: none was found, but
-something could not be looked into.
-"""
+"""The verb `leakcheck` on the command line; `Leakcheck` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +12,7 @@ from medical_tasks.data.task_data import rows_sha256
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, failure_kind, listed
 from medical_tasks.io.files import found_at, named_path
 from medical_tasks.io.output import tell
+from medical_tasks.options import Leakcheck
 from medical_tasks.runs.results import RESULTS_FILE, read_results
 
 if TYPE_CHECKING:
@@ -30,7 +22,7 @@ _SHOWN_FILES = 20
 _SHOWN_ROWS = 10
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Leakcheck) -> int:
     """Compares, and says what was compared."""
     from medical_tasks.guard.policy import holding_text
 
@@ -38,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _checked(arguments)
 
 
-def _checked(arguments: argparse.Namespace) -> int:
+def _checked(arguments: Leakcheck) -> int:
     from medical_tasks.guard.leakcheck import check_leaks
 
     _check_same_rows(arguments.run, arguments.source)

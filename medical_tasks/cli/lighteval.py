@@ -18,11 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from medical_tasks.catalog import SUITE, dataset_spec, parse_task_names, tasks
+from medical_tasks.cli.parser import declare
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
+from medical_tasks.options import WithAttestation, parameters
 from medical_tasks.spec import TaskSpec
 
-PASSES_ARGUMENTS_ON = True
 CUSTOM_TASKS = "medical_tasks.lighteval_tasks"
 _BACKENDS_WITH_TASKS = (
     "accelerate",
@@ -135,7 +136,7 @@ def _offered(name: str) -> list[TaskSpec]:
     return fitting
 
 
-def run_with(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Runs lighteval's command line; its exit code."""
     from medical_tasks.harness.lighteval_launcher import (
         asked_data,
@@ -162,9 +163,13 @@ def run_with(words: Sequence[str]) -> int:
 def _attestation(words: Sequence[str]) -> tuple[policy.Attestation, list[str]]:
     """Takes the guard's two options out of the words."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    policy.add_guard_arguments(parser)
+    declare(parser, parameters(WithAttestation))
     try:
         known, rest = parser.parse_known_args(list(words))
     except argparse.ArgumentError as error:
         raise UsageError(f"{error}. See: medical-tasks lighteval --help") from error
-    return policy.attestation_from(known), rest
+    hosts = tuple(known.allow_remote or ())
+    attested = WithAttestation(
+        allow_remote=hosts, attest_zero_retention=known.attest_zero_retention
+    )
+    return policy.attestation_from(attested), rest

@@ -1,8 +1,7 @@
-"""List every task: whether its dataset is built here, how to get it, its access class, whether it needs a judge."""
+"""The verb `list` on the command line; `List` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,10 @@ from medical_tasks.catalog import dataset_spec, tasks
 from medical_tasks.data.dataset_store import built_configs, datasets_home
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
+from medical_tasks.options import List
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: List) -> int:
     """Prints the tasks."""
     entries = [_entry(name) for name in tasks()]
     width = max(len(entry["harness_name"]) for entry in entries)

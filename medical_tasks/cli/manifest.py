@@ -1,15 +1,7 @@
-"""Write or check the generated files of the repository: tasks.json, dataset cards, Croissant files and eval.yaml.
-
-medical-tasks manifest --check
-medical-tasks manifest --write
-medical-tasks manifest --package FOLDER
-
-The last writes another package's tasks.json, and in cards/ its datasets' cards; FOLDER is named as for --plugin.
-"""
+"""The verb `manifest` on the command line; `Manifest` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import medical_tasks.plugins as plugins
@@ -23,26 +15,10 @@ from medical_tasks.data.manifest import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
+from medical_tasks.options import Manifest
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    mode = parser.add_mutually_exclusive_group(required=True)
-    mode.add_argument("--write", action="store_true", help="write the files")
-    mode.add_argument("--check", action="store_true", help="fail when one differs from the specs")
-    mode.add_argument(
-        "--package", type=Path, metavar="FOLDER", help="write the files of another package"
-    )
-    parser.add_argument(
-        "--root",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="the repository (default: this folder)",
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Manifest) -> int:
     """Writes or checks; exit code 2 when something differs."""
     if arguments.package is not None:
         written = _write_package(arguments.package)
@@ -53,6 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR."
         )
+    if arguments.write == arguments.check:
+        raise UsageError("manifest needs one of --check, --write, --package FOLDER.")
     if arguments.write:
         written = [*write_manifest(root), *write_cards(root / "dataset_builders")]
         tell("\n".join(f"wrote {path}" for path in written), written=written)

@@ -1,22 +1,7 @@
-"""How many items a wanted interval, difference or gate needs, from past runs or from what you assume.
-
-    medical-tasks plan medcalc --half-width 0.03 --accuracy 0.4
-    medical-tasks plan medcalc --difference 0.05 --agreement 0.7
-    medical-tasks plan medcalc --difference 0.05 --run runs/model-a runs/model-b
-    medical-tasks plan medcalc --at-least 0.8 --accuracy 0.85
-    medical-tasks plan medcalc --margin 0.05 --agreement 0.8
-
-Half-widths are of the 95 % interval that `run` prints, on average. A difference is found by the test of `compare`, and a gate says
-GO by its own rule, in 4 of 5 runs or more, for that number of items and every larger one. --accuracy is the share that is right, of
---at-least and --at-most the true one that is to get GO; --agreement is the share of items on which both models are right or both
-wrong, for --margin of two that are equally good. What is assumed holds for independent items; past runs show how alike those of a
-note are. Of several, what needs most items counts. The score on these items alone is what `run --subset N` estimates; everything
-else is about questions like these, of which the whole set is a sample itself.
-"""
+"""The verb `plan` on the command line; `Plan` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -40,6 +25,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
+from medical_tasks.options import Plan
 from medical_tasks.runs.numbers import number, percent
 from medical_tasks.spec import MetricSpec, TaskSpec
 
@@ -56,7 +42,7 @@ _SAID: Mapping[Kind, str] = {
 }
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Plan) -> int:
     """Prints how many items are needed."""
     tasks, goal = parse_task_names(arguments.task), _goal(arguments)
     if len(tasks) > 1:
@@ -80,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _goal(arguments: argparse.Namespace) -> Goal:
+def _goal(arguments: Plan) -> Goal:
     """What is wanted and assumed; refused where something is missing, or too much is given."""
     wanted = [kind for kind in _KINDS if getattr(arguments, kind) is not None]
     if len(wanted) != 1:
@@ -152,9 +138,7 @@ def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared
     return list(combinations(runs, 2))
 
 
-def _assumed(
-    task: TaskSpec, metric: MetricSpec, goal: Goal, arguments: argparse.Namespace
-) -> dict[str, Any]:
+def _assumed(task: TaskSpec, metric: MetricSpec, goal: Goal, arguments: Plan) -> dict[str, Any]:
     if metric.kind != "proportion":
         raise UsageError(
             f"{metric.name} is no share of items, so give past runs (--run): how much it varies is not known."

@@ -1,21 +1,13 @@
-"""Empty the private store: the answers, verdicts and server logs of tasks on credentialed data.
-
-    medical-tasks purge --dry-run
-    medical-tasks purge
-
-Runs that a command is using are left, and named. Results, reports and the audit log are not touched. A run whose answers are
-gone keeps its numbers; giving its command again asks the model again.
-"""
+"""The verb `purge` on the command line; `Purge` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
-
 from medical_tasks.guard.private_store import PrivateFolder, private_home, purge
 from medical_tasks.io.output import tell
+from medical_tasks.options import Purge
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Purge) -> int:
     """Empties the store, and says what and how much went."""
     found = purge(dry_run=arguments.dry_run)
     would = "would be deleted" if arguments.dry_run else "deleted"

@@ -1,28 +1,18 @@
-"""Evaluate a model on tasks; prints the table, writes results.json, items.parquet and report.md.
-
-    medical-tasks run --tasks medcalc --model hf/path/to/model
-    medical-tasks run --tasks "medical|medcalc" --model openai-api/local/my-model
-    medical-tasks run --tasks medcalc --model baseline/reference --config demo
-    medical-tasks run --tasks kqa --model hf/path/to/model --judge openai-api/my-host/judge-model
-
-The same command goes on with a run that was stopped. Over several GPUs, one model copy each:
-    torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc --model hf/path/to/model
-"""
+"""The verb `run` on the command line; `Run` in `options` says what it takes."""
 
 from __future__ import annotations
-
-import argparse
 
 from medical_tasks._api import Results, evaluated
 from medical_tasks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
 from medical_tasks.judges.session import next_step as judge_step
+from medical_tasks.options import Run
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Run) -> int:
     """Runs the tasks; exit code 5 when an item has no answer or no score."""
     done = evaluated(arguments)
     return 0 if done is None else report_results(done)

@@ -1,17 +1,7 @@
-"""Score texts against references by text metrics: ROUGE, BLEU, SARI, exact match, and those by checkpoints you have.
-
-    medical-tasks score-text answers.csv
-    medical-tasks score-text notes.xlsx --prediction summary --reference clinician_a,clinician_b --metrics rouge1,rougeL,sacrebleu
-    medical-tasks score-text reports.jsonl --metrics bertscore,rougeL_recall --task-args bertscore=models/deberta-xlarge-mnli --json
-
-A table has a row a text: CSV, XLSX, JSON Lines or parquet. Several columns of references, or a list in one of JSON, are references
-of which any will do. Values are means over rows, but for bleu_corpus and sacrebleu_corpus, which are pooled, each with its 95 %
-bootstrap interval. An empty prediction is scored as it is; a row without a reference is refused. Output never quotes a text.
-"""
+"""The verb `score-text` on the command line; `ScoreText` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import re
@@ -20,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks._version import __version__
-from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.errors import UsageError, check_least, did_you_mean, listed
-from medical_tasks.io.sheets import folded, has_columns, read_table
+from medical_tasks.io.output import check_out, tell_figures
 from medical_tasks.io.table import align
-from medical_tasks.lab.correlate_command import column_names
-from medical_tasks.models.opener import parse_model_args
+from medical_tasks.io.tables import column_names, folded, has_columns, read_table
+from medical_tasks.options import ScoreText
 from medical_tasks.runs.numbers import interval, metric_label, valued
 from medical_tasks.scoring.rouge import rouge_tokens
 
@@ -39,7 +28,7 @@ _SHOWN = 5
 _FORM = '{"prediction": "...", "reference": "..."}'
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: ScoreText) -> int:
     """Prints the figures."""
     check_out(arguments.out, [arguments.table], "the table itself")
     content = scored(arguments, read_rows(arguments.table, arguments))
@@ -47,9 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def scored(
-    arguments: argparse.Namespace, sheet: Sequence[tuple[str, Mapping[str, Any]]]
-) -> dict[str, Any]:
+def scored(arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
     """Scores the rows of a table, each with its place; what --json prints."""
     from medical_tasks.models.text_metrics import (
         MODEL_METRICS,
@@ -68,7 +55,7 @@ def scored(
         for name in (*_NAMES, "cluster")
     }
     named = column_names("--metrics", arguments.metrics)
-    models = parse_model_args(arguments.task_args, option="--task-args")
+    models = dict(arguments.task_args)
     metrics = chosen_metrics(named, models, sourced=bool(columns["source"]))
     if columns["prediction"][0] in columns["reference"]:
         raise UsageError(
@@ -191,13 +178,12 @@ def _texts(where: str, place: str, row: Mapping[str, Any], columns: Sequence[str
     return found
 
 
-def read_rows(path: Path, arguments: argparse.Namespace) -> list[tuple[str, Mapping[str, Any]]]:
+def read_rows(path: Path, arguments: ScoreText) -> list[tuple[str, Mapping[str, Any]]]:
     """Reads a table of texts, a record a row."""
     compared = []
     for part in ("prediction", "reference"):
         names = column_names(f"--{part}", getattr(arguments, part)) or _NAMES[part]
         compared.append("|".join(re.escape(folded(name)) for name in names))
-    rows = read_table(path, form=_FORM, knows=has_columns(*compared, numbers="|".join(compared)))
-    if strange := next((place for place, row in rows if not isinstance(row, Mapping)), None):
-        raise UsageError(f"{path}, {strange}: an object is needed. A line is like {_FORM}")
-    return rows
+    knows = has_columns(*compared, numbers="|".join(compared))
+    table = read_table(path, record=_FORM, knows=knows)
+    return [(row.at, row.cells) for row in table.rows]

@@ -1,45 +1,30 @@
-"""Build the index of the UMLS that MEDCON looks concepts up in, and see which concepts a text has.
-
-    medical-tasks umls build --source 2022AA/META --out umls-index
-    medical-tasks umls find --index umls-index "Heart failure, congestive, and CKD."
-
---source holds MRCONSO.RRF and MRSTY.RRF of your own UMLS release, gzip or not; the licence is free, and the message about a missing
-file says how to get it. A build that is stopped leaves no index behind; one that is there and of the same files is kept. `find`
-shows what a variant of MEDCON finds; with "-" it reads the text from standard input. See docs/medcon.md.
-"""
+"""The verb `umls` on the command line; `Umls` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from medical_tasks.cli import check_options
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_chunks
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
+from medical_tasks.options import UmlsBuild, UmlsFind
 from medical_tasks.scoring.umls.index import Folding, IndexInfo, UmlsIndex, build_index, find_file
 from medical_tasks.scoring.umls.matcher import Matcher
 
-_DEFAULT_VARIANT = "aci-bench"
 _FILES = frozenset({"umls.json", "hashes.u64", "places.u64", "records.bin"})  # of an index
 _STAGE = ".building-"
 _STDIN = "-"
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: UmlsBuild | UmlsFind) -> int:
     """Builds an index, or looks a text up."""
-    step, needed, allowed = _STEPS[arguments.step]
-    check_options(
-        arguments, f"umls {arguments.step}", needed, allowed, words={"step": "", "text": "TEXT"}
-    )
-    return step(arguments)
+    return _build(arguments) if isinstance(arguments, UmlsBuild) else _find(arguments)
 
 
-def _build(arguments: argparse.Namespace) -> int:
+def _build(arguments: UmlsBuild) -> int:
     source, out = arguments.source.expanduser(), arguments.out.expanduser()
     folding = Folding(lowercase=arguments.lowercase, ascii_only=arguments.ascii_only)
     strings, _ = (find_file(source, name) for name in ("MRCONSO.RRF", "MRSTY.RRF"))
@@ -111,8 +96,8 @@ def _summary(info: IndexInfo) -> str:
     )
 
 
-def _find(arguments: argparse.Namespace) -> int:
-    variant = arguments.variant or _DEFAULT_VARIANT
+def _find(arguments: UmlsFind) -> int:
+    variant = arguments.variant
     text = (
         sys.stdin.buffer.read().decode(errors="replace")
         if arguments.text == _STDIN
@@ -139,10 +124,3 @@ def _find(arguments: argparse.Namespace) -> int:
         f"\n{len(matches)} stretches, {len(concepts)} concepts by the rules of {variant}. The index: {summary}"
     )
     return 0
-
-
-_STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
-    "build": (_build, ("source", "out"), ("lowercase", "ascii_only", "again")),
-    "find": (_find, ("index", "text"), ("variant",)),
-}
-"""Name to function, what it needs, what it takes besides."""

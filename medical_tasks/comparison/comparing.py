@@ -6,7 +6,6 @@ recipes are reported. With more than two runs, the tests of one metric are adjus
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,6 +43,7 @@ from medical_tasks.comparison.tables import add_flips, as_markdown, as_text, run
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.models.usage import an_answer
+from medical_tasks.options import Compare
 from medical_tasks.runs.calibrating import SUFFIX, raw_name, same_calibration
 from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import (
@@ -455,7 +455,7 @@ def _unclear_reach(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
     return f"; were they right, the difference of {metric.name} could move by {low} to {high}{unit}"
 
 
-def compare_as_asked(arguments: argparse.Namespace) -> tuple[JsonDict, str]:
+def compare_as_asked(arguments: Compare) -> tuple[JsonDict, str]:
     """Compares with the options of `compare`, and writes `out`; JSON, and the tables as text."""
     folders: Sequence[Path] = arguments.runs
     by, flips, out = arguments.by, arguments.flips, arguments.out

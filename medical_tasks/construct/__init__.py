@@ -12,12 +12,14 @@ VERBS = (
         name="decompose",
         group="Evaluate",
         summary="take texts apart into statements or claims, by a judge model",
-        module="medical_tasks.construct.decompose.command",
+        options="medical_tasks.construct.options:Decompose",
+        run="medical_tasks.construct.decompose.command:run",
     ),
     Verb(
         name="construct",
         group="Evaluate",
         summary="make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, draft, review",
-        module="medical_tasks.construct.command",
+        options="medical_tasks.construct.options:CONSTRUCT",
+        run="medical_tasks.construct.command:run",
     ),
 )

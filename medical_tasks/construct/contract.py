@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from medical_tasks.construct.options import Decompose
 from medical_tasks.spec import DatasetSpec
 
 
@@ -15,13 +16,11 @@ class Construction:
 
     Attributes:
         dataset: what is constructed.
-        steps: name of a step to its function, the options it needs and those it takes.
-        add_arguments: declares options that no other benchmark has.
+        steps: name of a step to its function, which takes the options of that step (see `CONSTRUCT`).
     """
 
     dataset: DatasetSpec
-    steps: Mapping[str, tuple[Callable[[Namespace], int], tuple[str, ...], tuple[str, ...]]]
-    add_arguments: Callable[[ArgumentParser], None] = lambda parser: None
+    steps: Mapping[str, Callable[[Any], int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,5 +31,4 @@ class Decomposition:
     """
 
     options: tuple[str, ...]
-    add_arguments: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], int]
+    run: Callable[[Decompose], int]

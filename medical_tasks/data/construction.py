@@ -11,7 +11,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -25,11 +24,11 @@ from medical_tasks.errors import (
     listed,
     system_reason,
 )
-from medical_tasks.io import sheets
-from medical_tasks.io.cells import escaped, plain, table_cell
+from medical_tasks.io.cells import escaped, table_cell
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
 from medical_tasks.io.output import tell
+from medical_tasks.io.tables import TableRow, read_exactly
 
 
 def make_folder(path: Path) -> Path:
@@ -118,19 +117,6 @@ _MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
 _AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
 
 
-@dataclass(frozen=True, kw_only=True)
-class SheetRow:
-    """A row of a sheet."""
-
-    path: Path
-    number: int  # as a spreadsheet program counts rows; the header is row 1
-    cells: Mapping[str, str]  # column to text, no longer escaped
-
-    def place(self, column: str) -> str:
-        """Names a cell for a message."""
-        return f"{self.path}: row {self.number}, column {column!r}"
-
-
 def file_name(identifier: str) -> str:
     """Makes a file's name of an id; one that could lead elsewhere is written in hexadecimal."""
     safe = identifier[0] not in ".-" and all(sign.isalnum() or sign in "._-" for sign in identifier)
@@ -150,33 +136,9 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
             )
 
 
-def read_sheet(path: Path, columns: Sequence[str], *, numbers: str = "") -> list[SheetRow]:
-    """Reads an edited sheet, CSV or XLSX, without its empty rows.
-
-    `columns` may be in any order; into `numbers`, one of them, people write numbers or dates.
-    """
-    content = sheets.read_content(path, form=_AGAIN)
-    knows = sheets.has_columns(*columns, numbers=numbers)
-    sheet = sheets.read_sheet(path, content, form=_AGAIN, knows=knows)
-    missing = [name for name in columns if name not in sheet.columns]
-    if missing or len(sheet.columns) != len(columns):
-        # Where the header is lost the first row stands in its place: only expected names are shown.
-        said = (
-            f"missing: {', '.join(map(repr, missing))}"
-            if missing
-            else f"{len(sheet.columns)} instead of {len(columns)}"
-        )
-        raise UsageError(
-            f"{path}: wrong columns; {said}. Expected: {', '.join(map(repr, columns))}. {_AGAIN}"
-        )
-    return [
-        SheetRow(
-            path=path,
-            number=int(place.split()[1]),
-            cells={name: plain(cell or "") for name, cell in row.items()},
-        )
-        for place, row in sheet.rows
-    ]
+def read_sheet(path: Path, columns: Sequence[str], *, numbers: str = "") -> list[TableRow]:
+    """Reads an edited sheet of just these columns, CSV or XLSX, without its empty rows."""
+    return read_exactly(path, columns, form=_AGAIN, numbers=numbers)
 
 
 _LISTED: Final = 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import json
@@ -28,6 +27,7 @@ from medical_tasks.data.dataset_store import (
 from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import scratch
+from medical_tasks.options import WithSubset
 from medical_tasks.spec import Asking, Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
 
 
@@ -296,14 +296,14 @@ Drawn = tuple[int, int]
 """The size of a random sample, and its seed."""
 
 
-def read_drawn(arguments: argparse.Namespace) -> Drawn | None:
-    """Reads `--subset` and `--seed`."""
+def read_drawn(arguments: WithSubset, *, max_samples: int | None = None) -> Drawn | None:
+    """Reads `--subset` and `--seed`, which `--max-samples` excludes."""
     size, seed = arguments.subset, arguments.seed
     if size is None and seed is not None:
         raise UsageError(
             f"--seed {seed} is of --subset N, which is not given. Give both, or neither."
         )
-    if size is not None and getattr(arguments, "max_samples", None) is not None:
+    if size is not None and max_samples is not None:
         raise UsageError(
             f"--subset {size} draws a random sample, --max-samples takes none. Leave one out."
         )
@@ -387,26 +387,38 @@ def built_from(source: DatasetSource, place: Path, config: str) -> Iterator[Path
 
 
 @contextlib.contextmanager
-def with_source(arguments: argparse.Namespace, task: TaskSpec) -> Iterator[argparse.Namespace]:
-    """Builds the dataset from `--source`, where that is given, for a `with` block; yields the options, with it as their data."""
-    if arguments.source is None:
-        yield arguments
+def with_source(
+    task: TaskSpec, *, source: Path | None, data: Path | None, config: str | None
+) -> Iterator[tuple[Path | None, str | None]]:
+    """Builds the dataset from `--source`, where that is given, for a `with` block.
+
+    Args:
+        task: whose dataset it is.
+        source: the file of one's own, or the folder of the release; None where there is none.
+        data: the folder of the built dataset that was named, which `source` excludes.
+        config: the configuration that was named.
+
+    Yields:
+        The folder and the configuration to read: those built from `source`, or those named.
+    """
+    if source is None:
+        yield data, config
         return
-    source = task.benchmark.source(task.dataset)
-    configs = source_configs(source)
-    for name, allowed in (("data", (None,)), ("config", (None, *configs))):
-        if getattr(arguments, name) not in allowed:
+    dataset = task.benchmark.source(task.dataset)
+    configs = source_configs(dataset)
+    for name, value, allowed in (("data", data, ()), ("config", config, configs)):
+        if value is not None and value not in allowed:
             raise UsageError(
-                f"--source and --{name} {getattr(arguments, name)}: the data are one or the other. Leave one out."
+                f"--source and --{name} {value}: the data are one or the other. Leave one out."
             )
-    config = arguments.config or configs[0]
-    with built_from(source, arguments.source, config) as folder:
+    chosen = config or configs[0]
+    with built_from(dataset, source, chosen) as folder:
         try:
-            yield argparse.Namespace(**{**vars(arguments), "data": folder, "config": config})
+            yield folder, chosen
         except (
             UsageError
         ) as error:  # nobody knows that folder, and it is gone when the message is read
-            raise UsageError(str(error).replace(str(folder), str(arguments.source))) from error
+            raise UsageError(str(error).replace(str(folder), str(source))) from error
 
 
 @contextlib.contextmanager
@@ -421,12 +433,10 @@ def run_data(
 ) -> Iterator[TaskData]:
     """Reads the data that a run was on, as they are here, for a `with` block; `whole`: not only the items that were asked."""
     ran = recipe["data"]
-    with with_source(
-        argparse.Namespace(source=source, data=data, config=ran["config"]), task
-    ) as given:
+    with with_source(task, source=source, data=data, config=ran["config"]) as (folder, _):
         part = {} if whole else asked_part(recipe)
         yield load_task_data(
-            task, spec, data=given.data, config=ran["config"], split=ran.get("split"), **part
+            task, spec, data=folder, config=ran["config"], split=ran.get("split"), **part
         )
 
 

@@ -5,7 +5,6 @@ Each decision is one JSON line in the audit log, on disk before the decision cou
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import errno
 import json
@@ -35,6 +34,7 @@ from medical_tasks.guard.addresses import (
     read_address,
     read_host,
 )
+from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Access, DatasetSpec
 
 ALLOW = "--allow-remote"
@@ -85,25 +85,9 @@ class Attestation:
 NOTHING_ATTESTED = Attestation()
 
 
-def add_guard_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the two options that together let text of credentialed data leave this machine."""
-    group = parser.add_argument_group("credentialed data")
-    group.add_argument(
-        ALLOW,
-        action="append",
-        default=[],
-        metavar="HOST",
-        help=f"this host may get the text; only with {ATTEST}; logged",
-    )
-    group.add_argument(
-        ATTEST, action="store_true", help=f"you attest that no {ALLOW} host keeps what it is sent"
-    )
-
-
-def attestation_from(arguments: argparse.Namespace) -> Attestation:
+def attestation_from(arguments: WithAttestation) -> Attestation:
     """Reads the two options; one of them alone is refused."""
-    hosts: list[str] = arguments.allow_remote
-    attested: bool = arguments.attest_zero_retention
+    hosts, attested = arguments.allow_remote, arguments.attest_zero_retention
     if hosts and not attested:
         raise UsageError(
             f"{ALLOW} {' '.join(hosts)} alone changes nothing: add {ATTEST}, by which you attest that this host keeps nothing of "

@@ -17,7 +17,7 @@ from medical_tasks.guard.private_store import private_folder
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.models.opener import parse_model_args
+from medical_tasks.options import read_settings
 from medical_tasks.runs.judging import (
     RECORDED,
     JudgeRequest,
@@ -44,7 +44,7 @@ def harness_request(
 ) -> JudgeRequest:
     """Reads whom to ask from the environment, and how, by default as the `task` has it; the lexical judge when nothing is set."""
     name = os.environ.get(JUDGE_VARIABLE) or "lexical"
-    args = parse_model_args(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
+    args = read_settings(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
     votes = os.environ.get(VOTES_VARIABLE) or str(
         default_votes(name, args, [] if task is None else [task])
     )

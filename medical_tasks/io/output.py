@@ -7,10 +7,13 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TextIO
+
+from medical_tasks.errors import UsageError
+from medical_tasks.io.files import WholeFile
 
 _SIGNS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
 
@@ -72,3 +75,26 @@ def styled(text: str, style: str, *, stream: TextIO | None = None) -> str:
     if os.environ.get("NO_COLOR") or not (stream or sys.stdout).isatty():
         return text
     return f"\x1b[{_SIGNS[style]}m{text}\x1b[0m"
+
+
+def check_out(out: Path | None, read: Iterable[Path], what: str) -> None:
+    """Refuses to write over a file that is read."""
+    if (
+        out is not None
+        and out.exists()
+        and any(path.exists() and out.samefile(path) for path in read)
+    ):
+        raise UsageError(f"{out}: is {what}. Give --out another name.")
+
+
+def write_figures(content: Mapping[str, Any], out: Path) -> None:
+    """Writes what `--json` prints."""
+    with WholeFile(out) as stream:
+        stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def tell_figures(text: str, content: Mapping[str, Any], out: Path | None) -> None:
+    """Prints figures; with `out` what --json prints is written there too."""
+    if out is not None:
+        write_figures(content, out)
+    tell(text + (f"\n\n{out}" if out is not None else ""), content)

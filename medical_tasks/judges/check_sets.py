@@ -16,7 +16,7 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.json_records import json_lines
-from medical_tasks.io.sheets import read_content
+from medical_tasks.io.tables import read_content
 from medical_tasks.judges.base import Judge, Label, Pair, Question, Unreadable, Unscored, turned
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.checks import NLI, View

@@ -1,30 +1,19 @@
-"""Correlate scores: how far benchmarks, judges or metrics put models in the same order as clinicians do.
-
-    medical-tasks correlate scores.csv --against clinician
-    medical-tasks correlate clinicians.csv benchmarks.csv --against clinician_a,clinician_b --out correlations.csv
-
-A file has a header and a row a model; the first column that holds text names the model (or --names), the others hold scores,
-and an empty cell is a missing one. Several files are joined by those names. Every other column of scores is set against each
-one given: Spearman's rho (equal scores share the mean of their ranks), Kendall's tau-b, 95 % bootstrap intervals over the
-rows, and how many rows have both scores. Exit code 5 when a pair has no coefficient: fewer than three rows with both scores, or
-a column that is the same in all of them.
-"""
+"""The verb `correlate` on the command line; `Correlate` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
-import csv
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from medical_tasks._version import __version__
-from medical_tasks.cli import check_out
 from medical_tasks.errors import IncompleteError, UsageError, check_least, listed
-from medical_tasks.io.output import tell
-from medical_tasks.io.score_table import ScoreTable, read_scores, shown
+from medical_tasks.io.output import check_out, tell
 from medical_tasks.io.table import align, figure
+from medical_tasks.io.tables import column_names
+from medical_tasks.lab.options import Correlate
+from medical_tasks.lab.score_table import ScoreTable, read_scores, shown
 
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
@@ -36,7 +25,7 @@ _OUT_HEADER = (
 )  # fmt: skip
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Correlate) -> int:
     """Prints the coefficients; exit code 5 when a pair has none."""
     against = column_names("--against", arguments.against) or ()
     columns = column_names("--columns", arguments.columns)
@@ -54,28 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
         _write(out, correlated["pairs"])
     tell(_render(correlated) + (f"\n\n{out}" if out is not None else ""), correlated)
     return _finish(correlated["pairs"])
-
-
-def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
-    """Reads a list of columns' names; one with a comma in it is quoted, as in the file."""
-    if text is None:
-        return None
-    try:
-        fields = [
-            field.strip()
-            for row in csv.reader([text], strict=True, skipinitialspace=True)
-            for field in row
-        ]
-    except csv.Error as error:
-        raise UsageError(
-            f'{option} {text}: {error}. Write A,B, and "A,B" in quotes for one name with a comma.'
-        ) from error
-    if not fields or not all(fields):
-        raise UsageError(f"{option} {text!r}: a column's name is empty. Write A,B")
-    twice = next((field for field in fields if fields.count(field) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{option} {text}: column {twice!r} is named twice. Name it once.")
-    return tuple(fields)
 
 
 def _correlate(

@@ -1,17 +1,7 @@
-"""Say what kinds of errors a finished run of MedCalc-Bench made, and how accuracy falls with the number of attributes.
-
-    medical-tasks errors RUN
-    medical-tasks errors RUN --judge openai-api/my-host/my-model
-
-RUN is the folder that `run` or `score` wrote. Wrong answers on rows whose label the published rule bears out are sorted into
-the paper's types: A knowledge, B extraction, C computation, D other; without a judge from what the reply shows (what shows
-nothing is "undetermined": counted, and in the bounds of each share), with --judge by that model too. For a run of `score` give
-the file that was scored with --responses. Written into RUN: errors.json, error_items.csv, attributes_TASK.csv and two plots.
-"""
+"""The verb `errors` on the command line; `Errors` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import math
@@ -42,7 +32,8 @@ from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable,
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object, schema_of
 from medical_tasks.judges.session import open_session
 from medical_tasks.lab.error_types import TYPES, Sorted, sort_error
-from medical_tasks.models.opener import full_name, parse_model_args
+from medical_tasks.lab.options import Errors
+from medical_tasks.models.opener import full_name
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.numbers import bounds as shown_bounds
 from medical_tasks.runs.numbers import interval, percent
@@ -53,7 +44,7 @@ from medical_tasks.scoring.intervals import bounds
 from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.spec import Item, Message
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["run"]
 
 SCHEMA_VERSION = 2
 MAX_REASON: Final = 400
@@ -239,30 +230,7 @@ def _words(point: AttributePoint) -> str:
     return f"{100 * point.accuracy:.1f}% ({100 * point.ci_low:.1f} to {100 * point.ci_high:.1f}), n = {point.n}"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a finished run")
-    parser.add_argument(
-        "--judge",
-        metavar="MODEL",
-        help="model that sorts them too: hf/PATH, openai-api/HOST/NAME, ...",
-    )
-    parser.add_argument(
-        "--judge-args", default="", metavar="K=V,...", help="settings of the judge's backend"
-    )
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the built dataset (default: data home)"
-    )
-    parser.add_argument(
-        "--responses", type=Path, metavar="FILE", help="the file that `score` scored"
-    )
-    parser.add_argument(
-        "--upstream", type=Path, metavar="DIR", help="authors' checkout, of --prompts official"
-    )
-    policy.add_guard_arguments(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Errors) -> int:
     """Sorts the errors; exit code 5 when the judge left some without a verdict."""
     folder: Path = arguments.run
     results = read_results(folder)
@@ -282,9 +250,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _sorted_errors(arguments, specs, results)
 
 
-def _sorted_errors(
-    arguments: argparse.Namespace, specs: Sequence[Any], results: Mapping[str, Any]
-) -> int:
+def _sorted_errors(arguments: Errors, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
     folder: Path = arguments.run
     items = read_items(folder)
     report: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "tasks": {}}
@@ -317,7 +283,7 @@ def _wrong_answers(
     spec: Any,
     recipe: Mapping[str, Any],
     own: Sequence[Mapping[str, Any]],
-    arguments: argparse.Namespace,
+    arguments: Errors,
 ) -> tuple[list[Answer], dict[str, Item], dict[str, Any]]:
     part = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
@@ -360,13 +326,13 @@ def _sorted(answer: Answer) -> Sorted:
 
 
 def _judge(
-    arguments: argparse.Namespace, wrong: Mapping[str, Sequence[Answer]], report: dict[str, Any]
+    arguments: Errors, wrong: Mapping[str, Sequence[Answer]], report: dict[str, Any]
 ) -> list[ErrorRow]:
     run = existing_run_folder(arguments.run)
-    judge_args = parse_model_args(arguments.judge_args, option="--judge-args")
+    judge_args = dict(arguments.judge_args)
     how: Any = {"store": run.answers, "log_dir": run.logs, "label": "errors", "must_read": True}
     rows = []
-    with open_session(full_name(arguments.judge), judge_args, JudgeOptions(), **how) as judge:
+    with open_session(full_name(arguments.judge or ""), judge_args, JudgeOptions(), **how) as judge:
         for name, found in wrong.items():
             verdicts = judge_errors(found, judge)
             judged = _rows(name, found, (verdicts[item.id] for item, _ in found), "judge")

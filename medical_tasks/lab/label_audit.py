@@ -1,21 +1,7 @@
-"""Check a dataset's labels against the published rules.
-
-    medical-tasks audit medcalc --source test_data.csv --out audit.csv
-    medical-tasks audit medcalc --source test_data.csv --out audit.csv --corrected CSV
-
-Each row of the official CSV file (v1.0, v1.2 or Verified) is recomputed from its own entities. The
-output has the columns row, calculator, label, recomputed, verdict and reason; the verdict is
-agrees, wrong, convention (right by a named departure from the published rule) or not computable.
-The counts by calculator are printed. Wrong labels are a finding and no failure: the exit code is 0.
-
-The corrected labels of v1.0, from their file or from the built configuration, fill three more
-columns: corrected (the label, N/A where the note does not allow an answer), and whether the
-released label and the recomputed value are right by it.
-"""
+"""The verb `audit` on the command line; `Audit` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import re
 from collections import Counter
@@ -51,33 +37,15 @@ from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
+from medical_tasks.lab.options import Audit
 from medical_tasks.lab.v1_labels import label as v1_label
 
-__all__ = ["add_arguments", "audit_file", "run", "summary", "write_audit"]
+__all__ = ["audit_file", "run", "summary", "write_audit"]
 
 _DATASETS = ("medcalc", "medcalc_bench")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the verb's options."""
-    parser.add_argument(
-        "dataset", metavar="DATASET", help="medcalc: the one whose labels can be recomputed"
-    )
-    parser.add_argument(
-        "--source", required=True, type=Path, metavar="CSV", help="the official file"
-    )
-    parser.add_argument(
-        "--out", required=True, type=Path, metavar="CSV", help="where the audited rows go"
-    )
-    parser.add_argument(
-        "--corrected",
-        type=Path,
-        metavar="CSV",
-        help="the corrected labels of v1.0; by default the built configuration corrected, if any",
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Audit) -> int:
     """Audits the file, writes the rows and prints the counts."""
     source: Path = arguments.source
     out: Path = arguments.out

@@ -1,28 +1,16 @@
-"""Evaluate metrics: which of them prefer the outputs that people prefer, score as people score, and agree with each other.
-
-    medical-tasks meta outputs.csv --preferences preferences.csv --against claim_recall
-    medical-tasks meta outputs.csv --human score_ann,score_ben --metrics claim_recall,rouge --json
-    medical-tasks meta a=runs/a b=runs/b human.csv --metrics claim_recall,rouge1 --where section=objective_exam
-    medical-tasks meta a@big=runs/a a@small=runs/a-small b@big=runs/b b@small=runs/b-small
-
-A CSV file has a row an output, with the columns item and system, perhaps cluster, and scores; human scores are the columns that
-begin with human_ (or --human). A run's folder is a system with the metrics of its task; SYSTEM@LABEL=FOLDER for the same outputs
-scored by several judges. All sources are joined by item and system. Preferences are a CSV file with the columns item, system_a,
-system_b, annotator and preferred (one of the two systems, or tie). Prints Kendall's tau-b of every two metrics, on how many pairs
-of outputs two metrics prefer the same one, and whom people side with where they do not; all with 95 % intervals.
-"""
+"""The verb `meta` on the command line; `Meta` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medical_tasks.cli import check_out, tell_figures
 from medical_tasks.errors import UsageError, check_least
-from medical_tasks.lab.correlate_command import column_names
+from medical_tasks.io.output import check_out, tell_figures
+from medical_tasks.io.tables import column_names
+from medical_tasks.lab.options import Meta
 
 if TYPE_CHECKING:
     from medical_tasks.lab.meta_evaluation import MetaOptions
@@ -33,7 +21,7 @@ HUMAN = "human_"
 _MOST_METRICS = 12
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Meta) -> int:
     """Prints the figures."""
     from medical_tasks._version import __version__
     from medical_tasks.lab.meta_evaluation import meta_figures, render_meta
@@ -73,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _table(arguments: argparse.Namespace) -> tuple[OutputTable, dict[str, str]]:
+def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
     """The outputs that are compared, and the tasks of runs."""
     from medical_tasks.lab.output_tables import (
         check_size,
@@ -139,7 +127,7 @@ def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRo
     return rows
 
 
-def _options(arguments: argparse.Namespace, table: OutputTable) -> MetaOptions:
+def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
     from medical_tasks.lab.meta_evaluation import MetaOptions
     from medical_tasks.lab.preferences import EPSILON
 

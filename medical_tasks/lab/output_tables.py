@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.score_table import MISSING, read_cells
 from medical_tasks.lab.preferences import OutputPairs, Vote
+from medical_tasks.lab.score_table import MISSING, read_cells
 from medical_tasks.runs.results import read_items, read_results
 from medical_tasks.spec import TaskSpec
 
@@ -63,35 +63,24 @@ def told(text: str) -> str:
     return repr(text) if len(text) <= _SHOWN else f"a text of {len(text)} characters"
 
 
-def read_columns(
-    path: Path, needed: Sequence[str], *, form: str
-) -> tuple[list[str], list[tuple[str, dict[str, str]]], str]:
-    """As `read_cells`, of a table that has some columns."""
-    header, rows, digest = read_cells(path, form=form)
-    for name in needed:
-        if name not in header:
-            raise UsageError(
-                f"{path}: its header, of {len(header)} columns, has no column {name!r}. {form}"
-            )
-    return header, rows, digest
-
-
 def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
     """Reads a table of scores of outputs, and its SHA-256; a column is of numbers if it has one."""
-    header, rows, digest = read_columns(path, NAMES, form=_FORM)
-    others = [name for name in header if name not in (*NAMES, _CLUSTER)]
-    numeric = {name for name in others if any(_NUMBER.fullmatch(cells[name]) for _, cells in rows)}
+    table = read_cells(path, form=_FORM, needed=NAMES)
+    others = [name for name in table.columns if name not in (*NAMES, _CLUSTER)]
+    numeric = {
+        name for name in others if any(_NUMBER.fullmatch(row.cells[name]) for row in table.rows)
+    }
     places: dict[tuple[str, str], str] = {}
     found = []
-    for place, cells in rows:
-        where = f"{path}, {place}"
+    for row in table.rows:
+        where, cells = row.where, row.cells
         item, system = (_name(cells[name], name, where) for name in NAMES)
         if (item, system) in places:
             raise UsageError(
                 f"{where}: the same output as in {places[item, system]}: item {item!r}, system {system!r}. Put all its scores into "
                 "one row."
             )
-        places[item, system] = place
+        places[item, system] = row.at
         scores = ((name, _score(cells[name], name, where)) for name in others if name in numeric)
         found.append(
             OutputRow(
@@ -103,7 +92,7 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
                 labels={name: cells[name] for name in others if name not in numeric},
             )
         )
-    return found, digest
+    return found, table.content_sha256
 
 
 def join_outputs(
@@ -353,12 +342,12 @@ class PreferenceTable:
 
 def read_preferences(path: Path) -> PreferenceTable:
     """Reads a file of preferences; an annotator may stand once on one pair."""
-    _, rows, digest = read_columns(path, _COLUMNS, form=_PREFERENCE_FORM)
+    table = read_cells(path, form=_PREFERENCE_FORM, needed=_COLUMNS)
     places: dict[tuple[str, frozenset[str], str], str] = {}
     stated = []
     blank = 0
-    for place, cells in rows:
-        where = f"{path}, {place}"
+    for row in table.rows:
+        where, cells = row.where, row.cells
         item, first, second, annotator, preferred = (cells[name] for name in _COLUMNS)
         for name in _COLUMNS[:4]:
             if not cells[name]:
@@ -376,7 +365,7 @@ def read_preferences(path: Path) -> PreferenceTable:
             raise UsageError(
                 f"{where}: the same pair and annotator as in {places[key]}. Keep one: an answer counts once."
             )
-        places[key] = place
+        places[key] = row.at
         if not preferred:
             blank += 1
             continue
@@ -392,7 +381,9 @@ def read_preferences(path: Path) -> PreferenceTable:
         raise UsageError(
             f"{path}: no row has an answer in the column 'preferred'. {_PREFERENCE_FORM}"
         )
-    return PreferenceTable(path=str(path), sha256=digest, stated=tuple(stated), blank=blank)
+    return PreferenceTable(
+        path=str(path), sha256=table.content_sha256, stated=tuple(stated), blank=blank
+    )
 
 
 def votes_of(

@@ -45,11 +45,11 @@ class AdmissionError(UsageError):
 
 def check_admission(package: Package) -> None:
     """Raises `AdmissionError`, which names every task and rule, for a package, as it was read, that may not be submitted."""
-    known, entries = tasks(), package.results["tasks"]
+    specs, entries = tasks(), package.results["tasks"]
     reasons = [
         f"{name}: {reason}"
         for name in package.manifest.tasks
-        for reason in _reasons(known[name], entries[name])
+        for reason in _reasons(specs[name], entries[name])
     ]
     if reasons:
         raise AdmissionError("not taken:\n  " + "\n  ".join(reasons))
@@ -60,20 +60,20 @@ def marks(entry: Entry) -> list[str]:
 
     Nothing for one that is ranked.
     """
-    found: list[str] = []
+    sentences: list[str] = []
     recipe = entry["recipe"]
     asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(BASELINE)
     if recipe.get("prompts") is None and not asks_nobody:
-        found.append(
+        sentences.append(
             "The answers were made outside this suite: how they were asked for is not known here."
         )
     share = _share(entry)
     if share < RANKED_COVERAGE:
-        found.append(
+        sentences.append(
             f"Only {100 * share:.1f} % of the items have a score, {100 * RANKED_COVERAGE:.0f} % "
             "are needed for a rank."
         )
-    return found
+    return sentences
 
 
 def is_earlier(task: TaskSpec, recipe: Recipe) -> bool:
@@ -130,8 +130,8 @@ def _splits(task: TaskSpec) -> tuple[str, ...]:
 
 
 def _share(entry: Entry) -> float:
-    asked, scored = entry["coverage"]["asked"], entry["coverage"]["scored"]
-    return float(scored / asked) if asked else 0.0
+    count, scored = entry["coverage"]["asked"], entry["coverage"]["scored"]
+    return float(scored / count) if count else 0.0
 
 
 class QueueFullError(UsageError):
@@ -162,7 +162,7 @@ def check_room(
     def name(of: Submitter) -> tuple[str, str]:
         return model_key(of.organisation, "" if of.organisation.strip() else of.model)
 
-    own = sum(name(each) == name(submitter) for each, _ in waiting)
+    own = sum(name(entry) == name(submitter) for entry, _ in waiting)
     if own >= limits.of_submitter:
         shown = submitter.organisation or submitter.model
         raise QueueFullError(
@@ -172,7 +172,7 @@ def check_room(
         raise QueueFullError(
             f"{len(waiting)} submissions are pending, {limits.count} may be. {later}"
         )
-    taken = sum(each for _, each in waiting)
+    taken = sum(entry for _, entry in waiting)
     if taken + size > limits.total_bytes:
         raise QueueFullError(
             f"the pending submissions have {taken:,} bytes and this package {size:,}, "
@@ -205,10 +205,10 @@ def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Su
     """
     before, state, verified = submission.history[-1], wanted.state, wanted.verified
     if state not in TRANSITIONS[before.state]:
-        told = " or ".join(TRANSITIONS[before.state])
+        choices = " or ".join(TRANSITIONS[before.state])
         raise UsageError(
             f"{submission.id}: is {before.state} since {before.at} (by "
-            f"{before.by or 'the submitter'}) and cannot become {state}. It can become {told}."
+            f"{before.by or 'the submitter'}) and cannot become {state}. It can become {choices}."
         )
     who = check_line("--by", wanted.by, longest=_LONGEST_BY, needed=True)
     needed = not (before.state == "pending" and state == "accepted")
@@ -233,11 +233,11 @@ def check_decision(submission: Submission, wanted: Event, same_name: Sequence[Su
             "the same setting it takes that one's place. Otherwise reject it, and ask for another "
             "name."
         )
-    if wanted.replaces and wanted.replaces not in [one.id for one in same_name]:
-        told = ", ".join(map(named, same_name)) or "none; leave it out"
+    if wanted.replaces and wanted.replaces not in [accepted.id for accepted in same_name]:
+        choices = ", ".join(map(named, same_name)) or "none; leave it out"
         raise UsageError(
             f"{submission.id}: --replace takes the id of an accepted submission of the same name, "
-            f"got {wanted.replaces[:60]!a}. There is {told}."
+            f"got {wanted.replaces[:60]!a}. There is {choices}."
         )
     # Whatever the clock says, not before the last.
     return replace(wanted, at=max(wanted.at, before.at), by=who, reason=why)
@@ -254,11 +254,11 @@ def key_of(submission: Submission) -> tuple[str, str]:
 
 def rows_of(submission: Submission, results: Json) -> list[Row]:
     """The rows that a submission's results would have, of tasks that this version has."""
-    known = tasks()
+    specs = tasks()
     return [
-        (name, group_of(known[name], results["tasks"][name]["recipe"]))
+        (name, group_of(specs[name], results["tasks"][name]["recipe"]))
         for name in submission.tasks
-        if name in known
+        if name in specs
     ]
 
 
@@ -277,7 +277,7 @@ def places(
     """Says whose result stands where: model and row to the submission that is shown there."""
     held: dict[tuple[tuple[str, str], Row], Submission] = {}
     taken: set[tuple[str, str]] = set()
-    for submission, rows in sorted(accepted, key=lambda each: _order_accepted(each[0])):
+    for submission, rows in sorted(accepted, key=lambda pair: _order_accepted(pair[0])):
         key = key_of(submission)
         if key in taken and not submission.history[-1].replaces:
             continue  # two were accepted at the same moment
@@ -297,7 +297,7 @@ def holders(submission: Submission, others: Iterable[Submission]) -> list[Submis
     """Those accepted under a name that cannot be told apart from this submission's, the one accepted first in front."""
     key = key_of(submission)
     return sorted(
-        (one for one in others if _is_other(one, submission) and key_of(one) == key),
+        (other for other in others if _is_other(other, submission) and key_of(other) == key),
         key=_order_accepted,
     )
 
@@ -313,12 +313,14 @@ def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str
             return [f"its name is taken: it cannot be told apart from {named(taken[0])}"]
         name = name_key(submission.submitter.model)
         same = [
-            one
-            for one in others
-            if _is_other(one, submission) and name_key(one.submitter.model) == name
+            other
+            for other in others
+            if _is_other(other, submission) and name_key(other.submitter.model) == name
         ]
-        told = ", ".join(map(named, same))
-        return [f"under this model's name another organisation has results: {told}"] if same else []
+        listed = ", ".join(map(named, same))
+        return (
+            [f"under this model's name another organisation has results: {listed}"] if same else []
+        )
     hidden = submission.state == "accepted" and not submission.history[-1].replaces
     if hidden and taken and _order_accepted(taken[0]) < _order_accepted(submission):
         return [f"it is not shown: its name was taken before by {named(taken[0])}"]
@@ -331,8 +333,8 @@ def named(submission: Submission) -> str:
     return f"{submission.id} ({one_line(who.model)}, {one_line(who.organisation) or 'no organisation named'})"
 
 
-def _is_other(one: Submission, submission: Submission) -> bool:
-    return one.state == "accepted" and one.id != submission.id
+def _is_other(other: Submission, submission: Submission) -> bool:
+    return other.state == "accepted" and other.id != submission.id
 
 
 def _order_accepted(submission: Submission) -> tuple[str, bool, str, str]:

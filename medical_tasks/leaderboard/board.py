@@ -89,7 +89,10 @@ class Board:
         package = self.read_new(content)
         name = package.manifest.id
         with self._submitting:
-            waiting = [(one.submitter, self._size(one.id)) for one in self.submissions("pending")]
+            waiting = [
+                (pending.submitter, self._size(pending.id))
+                for pending in self.submissions("pending")
+            ]
             admission.check_room(package.manifest.submitter, len(content), waiting, self._queue)
             try:
                 self.storage.create(package_name(name), content)
@@ -119,23 +122,27 @@ class Board:
         # What waits has one event at most: of the others none is read where only those are asked
         # for.
         wanted = [
-            each
-            for each in sorted(packages | set(events))
-            if state != "pending" or len(events.get(each, [])) <= 1
+            name
+            for name in sorted(packages | set(events))
+            if state != "pending" or len(events.get(name, [])) <= 1
         ]
-        self._prefetch([name for each in wanted for name in events.get(each, [])])
-        found: list[Submission] = []
+        self._prefetch([event for name in wanted for event in events.get(name, [])])
+        submissions: list[Submission] = []
         damaged: dict[str, str] = {}
-        for each in wanted:
+        for name in wanted:
             try:
-                found.append(
-                    self._submission(each, events.get(each, []), has_package=each in packages)
+                submissions.append(
+                    self._submission(name, events.get(name, []), has_package=name in packages)
                 )
             except DamagedError as error:
-                damaged[each] = str(error)
+                damaged[name] = str(error)
         self.damaged = damaged
-        found.sort(key=lambda one: (one.history[0].at, one.id), reverse=True)
-        return [one for one in found if state is None or one.state == state]
+        submissions.sort(
+            key=lambda submission: (submission.history[0].at, submission.id), reverse=True
+        )
+        return [
+            submission for submission in submissions if state is None or submission.state == state
+        ]
 
     def submission(self, name: str) -> Submission:
         """Finds a submission by id."""
@@ -216,19 +223,24 @@ class Board:
         )
         return submission, admission.check_decision(submission, wanted, same_name)
 
-    def _check_verified(self, made: Submission) -> None:
+    def _check_verified(self, submission: Submission) -> None:
         accepted = []
-        for one in admission.holders(made, self.submissions("accepted")):
+        for other in admission.holders(submission, self.submissions("accepted")):
             with contextlib.suppress(
                 DamagedError
             ):  # it is not shown, and a maintainer is told of it
-                accepted.append((one, admission.rows_of(one, self.results(one.id))))
-        rows = admission.rows_of(made, self.results(made.id))
-        held = admission.places([*accepted, (made, rows)])
+                accepted.append(
+                    (
+                        other,
+                        admission.rows_of(other, self.results(other.id)),
+                    )
+                )
+        rows = admission.rows_of(submission, self.results(submission.id))
+        held = admission.places([*accepted, (submission, rows)])
         for row in rows:
-            if (holder := held[admission.key_of(made), row]) is not made:
+            if (holder := held[admission.key_of(submission), row]) is not submission:
                 raise UsageError(
-                    f"{made.id}: {row[0]} of {admission.named(holder)} is verified, and of this "
+                    f"{submission.id}: {row[0]} of {admission.named(holder)} is verified, and of this "
                     "one it is not: a verified result is not replaced. Nothing was changed. "
                     "Verify this one too, or withdraw the other first: medical-tasks leaderboard "
                     f"reject {holder.id}"
@@ -267,7 +279,7 @@ class Board:
                 f"events/{name}/: an event is missing; there are {', '.join(sorted(events))}."
             )
         self._prefetch(events)
-        history = [self._event(each)[0] for each in sorted(events)]
+        history = [self._event(event)[0] for event in sorted(events)]
         records.check_history(name, history)
         submitted = self.submitted(name)
         return Submission(
@@ -276,7 +288,9 @@ class Board:
 
     def _look(self, name: str) -> tuple[list[str], bool]:
         # Events first: where there is one, the package was there before it.
-        events = [each for each in self.storage.names(f"events/{name}/") if EVENT.fullmatch(each)]
+        events = [
+            event for event in self.storage.names(f"events/{name}/") if EVENT.fullmatch(event)
+        ]
         return events, package_name(name) in self.storage.names(f"submissions/{name}/")
 
     def orphan(self, name: str) -> tuple[contents.Package, bytes]:
@@ -404,17 +418,17 @@ def _submitted_entry(submission: Submission, row: Row, results: Json) -> Entry:
 
 def published_entries() -> list[Entry]:
     """Makes an entry of every published result on a task of this version."""
-    known = tasks()
+    specs = tasks()
     return [
         Entry(
             model=result.model,
             organisation=result.source,
             task=result.task,
-            benchmark=known[result.task].benchmark.title,
-            metrics=_published_metrics(known[result.task], result.metrics, result.n_items),
+            benchmark=specs[result.task].benchmark.title,
+            metrics=_published_metrics(specs[result.task], result.metrics, result.n_items),
             breakdown={
                 by: {
-                    group: _published_metrics(known[result.task], values, None)
+                    group: _published_metrics(specs[result.task], values, None)
                     for group, values in groups.items()
                 }
                 for by, groups in result.breakdown.items()
@@ -432,7 +446,7 @@ def published_entries() -> list[Entry]:
             beside=result.beside,
         )
         for result in all_published()
-        if result.task in known
+        if result.task in specs
     ]
 
 

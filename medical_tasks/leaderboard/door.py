@@ -106,69 +106,74 @@ class Door:
         ):
             await say(send, *too_long)
             return
-        one = _Arriving(self._address(scope), now(), asyncio.timeout_at(now() + limits.seconds))
+        arriving = _Arriving(
+            self._address(scope), now(), asyncio.timeout_at(now() + limits.seconds)
+        )
         began = False
 
         async def counted() -> Message:
             async with asyncio.timeout_at(now() + limits.idle):
                 message = await receive()
-            one.count += len(message.get("body", b""))
-            if one.count > limits.bytes:
-                one.refusal = too_long
+            arriving.count += len(message.get("body", b""))
+            if arriving.count > limits.bytes:
+                arriving.refusal = too_long
                 raise _RefusedError
             if not message.get("more_body"):
-                self._leave(one)
+                self._leave(arriving)
             return message
 
         async def unless_refused(message: Message) -> None:
             nonlocal began
             # What is behind answers the error as its own before it lets it through.
-            if not one.refusal[0]:
+            if not arriving.refusal[0]:
                 began = True
                 await send(message)
 
         try:
-            async with one.clock:
-                with self._among_uploads(one):
+            async with arriving.clock:
+                with self._among_uploads(arriving):
                     await self._app(scope, counted, unless_refused)
         except (_RefusedError, TimeoutError):
             if not began:
                 late = f"A package is sent within {limits.seconds:g} seconds here, and never pauses for {limits.idle:g}."
                 await say(
-                    send, *(one.refusal if one.refusal[0] else (408, f"{late} Send it again."))
+                    send,
+                    *(arriving.refusal if arriving.refusal[0] else (408, f"{late} Send it again.")),
                 )
 
     @contextlib.contextmanager
-    def _among_uploads(self, one: _Arriving) -> Iterator[None]:
+    def _among_uploads(self, arriving: _Arriving) -> Iterator[None]:
         """Counts an upload while it arrives.
 
         One too many ends the slowest of those that have most at once.
         """
-        own = [each for each in self._arriving if each.address == one.address]
+        own = [other for other in self._arriving if other.address == arriving.address]
         if len(own) >= self._limits.share:
             self._end_slowest(own)
         elif len(self._arriving) >= self._limits.uploads:
-            counts = Counter(each.address for each in self._arriving)
+            counts = Counter(other.address for other in self._arriving)
             self._end_slowest(
-                [each for each in self._arriving if counts[each.address] == max(counts.values())]
+                [other for other in self._arriving if counts[other.address] == max(counts.values())]
             )
-        self._arriving.append(one)
+        self._arriving.append(arriving)
         try:
             yield
         finally:
-            self._leave(one)
+            self._leave(arriving)
 
-    def _leave(self, one: _Arriving) -> None:
-        if one in self._arriving:
-            self._arriving.remove(one)
+    def _leave(self, arriving: _Arriving) -> None:
+        if arriving in self._arriving:
+            self._arriving.remove(arriving)
 
     def _end_slowest(self, among: list[_Arriving]) -> None:
         now = asyncio.get_running_loop().time()
 
-        def order(each: _Arriving) -> tuple[float, float]:
+        def order(arriving: _Arriving) -> tuple[float, float]:
             # What does not get on ends first, and the oldest of that: who has just begun may still
             # show how fast it is.
-            return max(each.count / max(now - each.began, 1.0), self._limits.slow), each.began
+            return max(
+                arriving.count / max(now - arriving.began, 1.0), self._limits.slow
+            ), arriving.began
 
         slowest = min(among, key=order)
         self._leave(slowest)
@@ -188,16 +193,18 @@ class Door:
             heads = b",".join(
                 value for name, value in scope["headers"] if name == b"x-forwarded-for"
             ).decode("latin-1")
-            named += [each.strip() for each in heads.split(",")]
-        known = []
-        for each in named:
+            named += [text.strip() for text in heads.split(",")]
+        addresses = []
+        for text in named:
             with contextlib.suppress(ValueError):
-                known.append(ipaddress.ip_address(each))
-        if not known:
+                addresses.append(ipaddress.ip_address(text))
+        if not addresses:
             return named[0]
-        one = next((each for each in reversed(known) if each.is_global), known[-1])
+        address = next((text for text in reversed(addresses) if text.is_global), addresses[-1])
         # One visitor has all of an IPv6 network.
-        return str(one if one.version == 4 else ipaddress.ip_network((one, 64), strict=False))
+        return str(
+            address if address.version == 4 else ipaddress.ip_network((address, 64), strict=False)
+        )
 
 
 async def say(send: Send, status: int, text: str) -> None:

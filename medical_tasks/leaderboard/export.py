@@ -243,19 +243,19 @@ def _shots(task: ReportTask) -> int:
 
 def _reported(task: ReportTask) -> list[tuple[MetricSpec, Json]]:
     """The metrics that have a value, the headline first."""
-    found = ((spec, task.entry["metrics"][spec.name]) for spec in task.metrics)
-    return [(spec, metric) for spec, metric in found if metric["value"] is not None]
+    pairs = ((spec, task.entry["metrics"][spec.name]) for spec in task.metrics)
+    return [(spec, metric) for spec, metric in pairs if metric["value"] is not None]
 
 
 def _decided(task: ReportTask) -> list[tuple[int, ReportItem, dict[str, float]]]:
     """The items that have a value, with their places and values; what has none is no zero."""
-    known = (
+    decided = (
         {_named(task, name): v for name, v in item.values.items() if v is not None}
         for item in task.items
     )
     return [
         (n, item, values)
-        for n, (item, values) in enumerate(zip(task.items, known, strict=True))
+        for n, (item, values) in enumerate(zip(task.items, decided, strict=True))
         if values
     ]
 
@@ -301,16 +301,16 @@ def _facts(task: ReportTask) -> dict[str, str]:
     """
     recipe = task.entry["recipe"]
     data = mapping(recipe.get("data"))
-    said = [
+    parts = [
         str(data.get("name")),
         *(f"{key} {data[key]}" for key in ("version", "config", "split") if key in data),
     ]
     clusters = str(mapping(recipe.get("statistics")).get("cluster") or "nothing")
     names = ("suite", "task_version", "generation", "prompts")
-    known = {name: _strings(recipe).get(name, "unknown") for name in names}
+    facts = {name: _strings(recipe).get(name, "unknown") for name in names}
     return {
-        **known,
-        "data": ", ".join(said),
+        **facts,
+        "data": ", ".join(parts),
         "rows": str(data.get("rows_sha256", "unknown")),
         "clusters": clusters,
     }
@@ -357,32 +357,32 @@ def _every_eval_ever(run: Run) -> dict[str, str]:
     files = {}
     for task in run.tasks:
         path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"
-        made = _values(
+        filled_in = _values(
             "every_eval_ever.json", run, task=task, stamp=str(int(run.written.timestamp()))
         )
-        if made["items"]:
-            lines = _lines(made["items"])
+        if filled_in["items"]:
+            lines = _lines(filled_in["items"])
             files[f"{path}_samples.jsonl"] = lines
             about = {
                 "format": "jsonl",
                 "file_path": f"{path}_samples.jsonl",
-                "total_rows": len(made["items"]),
+                "total_rows": len(filled_in["items"]),
             }
             about |= {"hash_algorithm": "sha256", "checksum": _sha256(lines)}
-            made["record"]["detailed_evaluation_results"] = about
-        files[f"{path}.json"] = _json(made["record"])
+            filled_in["record"]["detailed_evaluation_results"] = about
+        files[f"{path}.json"] = _json(filled_in["record"])
     return files
 
 
 def _lm_eval(run: Run) -> dict[str, str]:
     """A file of results, and one of samples a task."""
-    made = _values("lm_eval.json", run)
-    place, day = run.path.replace("/", "__"), run.written.strftime("%Y-%m-%dT%H-%M-%S.%f")
+    filled_in = _values("lm_eval.json", run)
+    folder, day = run.path.replace("/", "__"), run.written.strftime("%Y-%m-%dT%H-%M-%S.%f")
     samples = {
-        f"{place}/samples_{_portable(name)}_{day}.jsonl": _lines(rows)
-        for name, rows in made["samples"].items()
+        f"{folder}/samples_{_portable(name)}_{day}.jsonl": _lines(rows)
+        for name, rows in filled_in["samples"].items()
     }
-    return {f"{place}/results_{day}.json": _json(made["results"]), **samples}
+    return {f"{folder}/results_{day}.json": _json(filled_in["results"]), **samples}
 
 
 def _inspect(run: Run) -> dict[str, str]:
@@ -418,12 +418,12 @@ def _csv(run: Run) -> dict[str, str]:
         } | {"judge": judge}
         recipe |= _strings({name: mapping(entry["recipe"]).get(name) for name in _PART})
         groups = [
-            (by, name, told)
+            (by, name, metrics)
             for by, parts in entry["breakdown"].items()
-            for name, told in parts.items()
+            for name, metrics in parts.items()
         ]
-        for by, group, told in [("", "", entry["metrics"]), *groups]:
-            for name, metric in told.items():
+        for by, group, metrics in [("", "", entry["metrics"]), *groups]:
+            for name, metric in metrics.items():
                 row = {
                     "model": run.model,
                     "task": task.name,

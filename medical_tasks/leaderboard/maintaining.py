@@ -35,24 +35,24 @@ def verified_report(
     """
     from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
 
-    found = verify_guarded(board.package(name), options, attestation)
-    told = "\n".join(
+    verification = verify_guarded(board.package(name), options, attestation)
+    problems = "\n".join(
         f"  {check.outcome}: {check.name}: {check.detail}"
-        for check in found.checks
+        for check in verification.checks
         if check.outcome != "match"
     )
-    if found.differs:
+    if verification.differs:
         raise UsageError(
             f"{name}: does not match, and was not accepted. Nothing was changed; reject it, or ask "
-            f"its submitter.\n{told}"
+            f"its submitter.\n{problems}"
         )
     # Hashes of answers that the package itself holds prove nothing: they must have been scored.
-    if found.unproven:
+    if verification.unproven:
         raise UsageError(
-            f"{name}: of {', '.join(found.unproven)} nothing could be scored again, and it was not "
-            f"accepted. Give what is lacking, or accept it with --unverified.\n{told}"
+            f"{name}: of {', '.join(verification.unproven)} nothing could be scored again, and it was not "
+            f"accepted. Give what is lacking, or accept it with --unverified.\n{problems}"
         )
-    return found.as_json()
+    return verification.as_json()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,32 +73,32 @@ def check_store(board: Board) -> StoreCheck:
     """Reads the whole store; changes nothing."""
     names = board.storage.names()
     packages, events = (
-        [match[1] for name in names if (match := form.fullmatch(name))] for form in (PACKAGE, EVENT)
+        [match[1] for file in names if (match := form.fullmatch(file))] for form in (PACKAGE, EVENT)
     )
     waiting = tuple(sorted({*packages} - {*events}))
     problems = []
-    for each in (*sorted({*packages, *events} - {*waiting}), *waiting):
+    for name in (*sorted({*packages, *events} - {*waiting}), *waiting):
         try:
-            if each in waiting:
-                board.orphan(each)
+            if name in waiting:
+                board.orphan(name)
                 continue
             # What a package and the event that it was submitted by say otherwise.
-            submission, manifest = board.submission(each), board.package(each).manifest
-            if manifest.id != each:
-                problems.append(f"{package_name(each)}: is the package {manifest.id}.")
+            submission, manifest = board.submission(name), board.package(name).manifest
+            if manifest.id != name:
+                problems.append(f"{package_name(name)}: is the package {manifest.id}.")
             if manifest.submitter != submission.submitter or manifest.tasks != submission.tasks:
                 problems.append(
-                    f"{event_name(each, 1)}: names another submitter or other tasks than the "
+                    f"{event_name(name, 1)}: names another submitter or other tasks than the "
                     "package."
                 )
         except (UsageError, MissingError) as error:
-            problems.append(f"{each}: {error}")
+            problems.append(f"{name}: {error}")
     return StoreCheck(
         packages=len(packages),
         events=len(events),
         problems=tuple(problems),
         strangers=tuple(
-            name for name in names if not (PACKAGE.fullmatch(name) or EVENT.fullmatch(name))
+            file for file in names if not (PACKAGE.fullmatch(file) or EVENT.fullmatch(file))
         ),
         waiting=waiting,
     )
@@ -106,14 +106,29 @@ def check_store(board: Board) -> StoreCheck:
 
 def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submission]) -> Told:
     """A line a submission, as a table with what is to be known of their names."""
-    content = [{**_submission(one), "notes": name_notes(one, accepted)} for one in submissions]
+    content = [
+        {**_submission(submission), "notes": name_notes(submission, accepted)}
+        for submission in submissions
+    ]
     if not submissions:
         return ["no submissions"], content
     rows = []
-    for one in submissions:
-        who = (one_line(one.submitter.model), one_line(one.submitter.organisation))
-        rows.append((one.id, one.state, *who, one.history[0].at, listed(one.tasks, 3)))
-    notes = [f"note: {one.id}: {note}" for one in submissions for note in name_notes(one, accepted)]
+    for submission in submissions:
+        who = (one_line(submission.submitter.model), one_line(submission.submitter.organisation))
+        rows.append(
+            (
+                submission.id,
+                submission.state,
+                *who,
+                submission.history[0].at,
+                listed(submission.tasks, 3),
+            )
+        )
+    notes = [
+        f"note: {submission.id}: {note}"
+        for submission in submissions
+        for note in name_notes(submission, accepted)
+    ]
     return [
         *align(("id", "state", "model", "organisation", "submitted", "tasks"), rows),
         *notes,
@@ -123,9 +138,11 @@ def submission_lines(submissions: Sequence[Submission], accepted: Sequence[Submi
 def history_lines(submissions: Sequence[Submission]) -> Told:
     """A line an event, the newest submission first."""
     lines: list[str] = []
-    for one in submissions:
-        lines.append(f"{one.id}: {one.submitter.model}, {', '.join(one.tasks)}")
-        for event in one.history:
+    for submission in submissions:
+        lines.append(
+            f"{submission.id}: {submission.submitter.model}, {', '.join(submission.tasks)}"
+        )
+        for event in submission.history:
             by = f" by {event.by}" if event.by else ""
             verified = (
                 ""
@@ -134,10 +151,10 @@ def history_lines(submissions: Sequence[Submission]) -> Told:
                 if event.verified is None
                 else " (verified)"
             )
-            place = f" in place of {event.replaces}" if event.replaces else ""
+            replaced = f" in place of {event.replaces}" if event.replaces else ""
             why = f": {event.reason}" if event.reason else ""
-            lines.append(f"  {event.at} {event.state}{verified}{place}{by}{why}")
-    return lines or ["no submissions"], [_submission(one) for one in submissions]
+            lines.append(f"  {event.at} {event.state}{verified}{replaced}{by}{why}")
+    return lines or ["no submissions"], [_submission(submission) for submission in submissions]
 
 
 def package_lines(submission: Submission, package: Package, accepted: Sequence[Submission]) -> Told:
@@ -145,7 +162,7 @@ def package_lines(submission: Submission, package: Package, accepted: Sequence[S
     notes = name_notes(submission, accepted)
     more = {"notes": notes, "results": package.results, "suite": package.manifest.suite}
     who = submission.submitter
-    said = {
+    facts = {
         "organisation": who.organisation,
         "page": who.url,
         "notes": who.notes,
@@ -155,7 +172,7 @@ def package_lines(submission: Submission, package: Package, accepted: Sequence[S
         "content": package.manifest.content_sha256,
     }
     lines, _ = history_lines([submission])
-    lines += [f"  {key}: {value}" for key, value in said.items() if value]
+    lines += [f"  {key}: {value}" for key, value in facts.items() if value]
     lines += [f"  note: {note}" for note in notes]
     rows = []
     for name in package.manifest.tasks:
@@ -178,7 +195,7 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
         of_task = [entry for entry in entries if entry.task == name]
         places |= zip(map(id, of_task), rank_ranges(of_task, headline), strict=True)
     content = [
-        {**asdict(entry), "rank": asdict(place) if (place := places[id(entry)]) else None}
+        {**asdict(entry), "rank": asdict(rank) if (rank := places[id(entry)]) else None}
         for entry in entries
     ]
     rows = []
@@ -187,7 +204,9 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
         name = headlines[entry.task].name
         # Of a published result the one that its authors count by, where it lacks ours.
         theirs = [
-            each for each, ours in entry.beside.items() if ours == name and each in entry.metrics
+            theirs_name
+            for theirs_name, ours in entry.beside.items()
+            if ours == name and theirs_name in entry.metrics
         ]
         counted = name if name in entry.metrics or not theirs else theirs[0]
         metric = entry.metrics.get(counted)
@@ -199,7 +218,7 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
             notes[f"{counted}: what a paper reports beside {name}; the two do not count alike"] = (
                 None
             )
-        told = ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
+        figures = ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
         counts = {"coverage": entry.coverage, "metrics": entry.metrics}
         scored = "n/a" if entry.coverage is None else coverage(counts, metric)
         names = (
@@ -208,7 +227,9 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
             one_line(entry.organisation, 40),
             entry.state,
         )
-        rows.append((*names, counted, *told, scored, str(places[id(entry)] or "n/a"), entry.group))
+        rows.append(
+            (*names, counted, *figures, scored, str(places[id(entry)] or "n/a"), entry.group)
+        )
     header = (
         "task",
         "model",
@@ -226,23 +247,23 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
     ], content
 
 
-def check_lines(found: StoreCheck) -> Told:
+def check_lines(check: StoreCheck) -> Told:
     """What is wrong with a store, or that nothing is."""
-    lines = [f"problem: {problem}" for problem in found.problems]
+    lines = [f"problem: {problem}" for problem in check.problems]
     lines += [
-        f"note: {each}: its event was not written; it is pending, and gets it when it is listed"
-        for each in found.waiting
+        f"note: {name}: its event was not written; it is pending, and gets it when it is listed"
+        for name in check.waiting
     ]
     lines += [
-        f"note: {each}: is no file of a leaderboard; nobody reads it" for each in found.strangers
+        f"note: {name}: is no file of a leaderboard; nobody reads it" for name in check.strangers
     ]
     state = (
         "the store is whole"
-        if not found.problems
-        else f"the store is not whole: {len(found.problems)} problems"
+        if not check.problems
+        else f"the store is not whole: {len(check.problems)} problems"
     )
-    return [*lines, f"{found.packages} packages, {found.events} events: {state}."], asdict(found)
+    return [*lines, f"{check.packages} packages, {check.events} events: {state}."], asdict(check)
 
 
-def _submission(one: Submission) -> JsonDict:
-    return {"id": one.id, "state": one.state, **asdict(one)}
+def _submission(submission: Submission) -> JsonDict:
+    return {"id": submission.id, "state": submission.state, **asdict(submission)}

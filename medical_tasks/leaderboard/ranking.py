@@ -38,10 +38,10 @@ def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange 
     """
     keyed: list[tuple[tuple[str, ...], Limits] | None] = []
     for entry in entries:
-        found = mapping(entry.metrics.get(metric.name))
-        limits = None if entry.state == "reported" or entry.differences else limits_of(found)
+        stated = mapping(entry.metrics.get(metric.name))
+        limits = None if entry.state == "reported" or entry.differences else limits_of(stated)
         keyed.append(
-            limits and ((entry.task, entry.group, measure_of(metric, found, entry.recipe)), limits)
+            limits and ((entry.task, entry.group, measure_of(metric, stated, entry.recipe)), limits)
         )
     return places_of(keyed, higher_is_better=metric.higher_is_better)
 
@@ -51,16 +51,16 @@ def places_of(
 ) -> list[RankRange | None]:
     """Ranks intervals among those of the same key; None stays without a rank."""
     groups: dict[tuple[str, ...], list[int]] = {}
-    for index, each in enumerate(keyed):
-        if each is not None:
-            groups.setdefault(each[0], []).append(index)
+    for index, pair in enumerate(keyed):
+        if pair is not None:
+            groups.setdefault(pair[0], []).append(index)
     places: list[RankRange | None] = [None] * len(keyed)
     for members in groups.values():
-        intervals = [each[1] for index in members if (each := keyed[index]) is not None]
-        for index, place in zip(
+        intervals = [pair[1] for index in members if (pair := keyed[index]) is not None]
+        for index, rank in zip(
             members, ranges(intervals, higher_is_better=higher_is_better), strict=True
         ):
-            places[index] = place
+            places[index] = rank
     return places
 
 
@@ -75,16 +75,16 @@ def ranges(intervals: Sequence[Limits], *, higher_is_better: bool = True) -> lis
     ]
 
 
-def limits_of(found: Json) -> Limits | None:
+def limits_of(metric: Json) -> Limits | None:
     """The interval by which a metric's entry is ranked.
 
     None where it has none, or its judge's numbers cannot be compared.
     """
-    value, low, high = (found.get(key) for key in ("value", "ci_low", "ci_high"))
+    value, low, high = (metric.get(key) for key in ("value", "ci_low", "ci_high"))
     if (
         not (is_number(value) and is_number(low) and is_number(high))
         or low > high
-        or found.get("comparable") is False
+        or metric.get("comparable") is False
     ):
         return None
     return float(low), float(high)
@@ -132,8 +132,8 @@ def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":
         # Of other components, or of components by other checkpoints, it is another measure.
-        known = {key: _setting(key, value) for key, value in scoring.items()}
-        return _digest({"scoring": known, "of": entry.get("missing_components")})
+        settings = {key: _setting(key, value) for key, value in scoring.items()}
+        return _digest({"scoring": settings, "of": entry.get("missing_components")})
     return _digest(_setting(metric.needs, scoring.get(metric.needs))) if metric.needs else ""
 
 

@@ -162,14 +162,14 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submit
         raise DamagedError(
             f"{name}: format {shown(stated)}, this version reads {_FORMAT}. Upgrade medical-tasks."
         )
-    if said := complaint(forms.FirstEventForm if first else forms.EventForm, event):
-        raise DamagedError(f"{name}: not an event ({said}).")
-    known = Event(**{each.name: event[each.name] for each in fields(Event)})
+    if problem := complaint(forms.FirstEventForm if first else forms.EventForm, event):
+        raise DamagedError(f"{name}: not an event ({problem}).")
+    read = Event(**{field.name: event[field.name] for field in fields(Event)})
     if not first:
-        return known, None
+        return read, None
     about = event["submission"]
     submitter = Submitter(**about["submitter"])
-    return known, Submitted(**{**about, "submitter": submitter, "tasks": tuple(about["tasks"])})
+    return read, Submitted(**{**about, "submitter": submitter, "tasks": tuple(about["tasks"])})
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:
@@ -209,7 +209,7 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json
     try:
         # Its hash vouches for it, so no limit of today's is applied.
         with zipfile.ZipFile(io.BytesIO(content)) as package:
-            found: JsonDict = json.loads(package.read(RESULTS))
+            results: JsonDict = json.loads(package.read(RESULTS))
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -220,10 +220,10 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json
     ) as error:
         # Its first event was changed with it.
         raise DamagedError(f"{name}: no package with results ({type(error).__name__}).") from error
-    tasks = mapping(mapping(found).get("tasks"))
+    tasks = mapping(mapping(results).get("tasks"))
     odd = [task for task in submitted.tasks if complaint(forms.StoredEntry, tasks.get(task))]
     if odd:
         raise DamagedError(
             f"{name}: has no results of {', '.join(odd)[:200]}, which its first event names."
         )
-    return forget_unasked_figures(found)
+    return forget_unasked_figures(results)

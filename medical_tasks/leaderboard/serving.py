@@ -64,14 +64,14 @@ def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
             "(it may be empty), or to hub:OWNER/NAME for dataset repositories of the Hub."
         )
     on_space = bool(environment.get("SPACE_ID"))
-    given = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
-    if not (given.isascii() and given.isdigit() and 0 < int(given) <= _HIGHEST_PORT):
+    port = environment.get(PORT_VARIABLE, "").strip() or str(DEFAULT_PORT)
+    if not (port.isascii() and port.isdigit() and 0 < int(port) <= _HIGHEST_PORT):
         raise UsageError(
-            f"{PORT_VARIABLE} is a port from 1 to 65535; got {given!r}. Leave it out for "
+            f"{PORT_VARIABLE} is a port from 1 to 65535; got {port!r}. Leave it out for "
             f"{DEFAULT_PORT}."
         )
     # A Space's proxy reaches the container from outside of it and asks for this port.
-    return (store, "0.0.0.0", DEFAULT_PORT) if on_space else (store, "127.0.0.1", int(given))  # noqa: S104
+    return (store, "0.0.0.0", DEFAULT_PORT) if on_space else (store, "127.0.0.1", int(port))  # noqa: S104
 
 
 def main() -> int:
@@ -84,7 +84,7 @@ def main() -> int:
     return 0
 
 
-def serve(place: str, host: str, port: int) -> None:
+def serve(store: str, host: str, port: int) -> None:
     """Serves a leaderboard until it is stopped; port 0 takes a free one."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
@@ -96,7 +96,7 @@ def serve(place: str, host: str, port: int) -> None:
         _listening(host, port) as listener,
         tempfile.TemporaryDirectory(prefix="medical-tasks-leaderboard-") as folder,
     ):
-        server = server_of(place, Path(folder))
+        server = server_of(store, Path(folder))
         host, port = listener.getsockname()
         log = logging.StreamHandler()
         log.addFilter(Sparing())
@@ -105,7 +105,7 @@ def serve(place: str, host: str, port: int) -> None:
             handlers=[log],
             format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         )
-        print(f"leaderboard: http://{host}:{port}/  store: {place}", flush=True)
+        print(f"leaderboard: http://{host}:{port}/  store: {store}", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
 
@@ -163,7 +163,7 @@ class Pages:
             changed.clear()
 
 
-def server_of(place: str, folder: Path) -> uvicorn.Server:
+def server_of(store: str, folder: Path) -> uvicorn.Server:
     """Makes the pages once, and the server, not yet started."""
     import uvicorn
     from starlette.applications import Starlette
@@ -198,7 +198,7 @@ def server_of(place: str, folder: Path) -> uvicorn.Server:
                 self.late.cancel()
                 self.late = None
 
-    pages = Pages(place, folder)
+    pages = Pages(store, folder)
     pages.try_update()
     changed = asyncio.Event()
 
@@ -246,7 +246,7 @@ class Files:
         path = self._folder / name
         # A file has one address: `index.html/` and `data//queue.json` are none.
         spelt = path.as_posix() == f"{self._folder.as_posix()}/{name}"
-        hidden = any(part.startswith(".") for part in name.split("/"))
+        hidden = any(name_part.startswith(".") for name_part in name.split("/"))
         there = spelt and not hidden and found_at(path) == "file"
         if not there or not path.resolve().is_relative_to(self._folder):
             if not (self._folder / "index.html").is_file():
@@ -299,8 +299,8 @@ async def _submitted(request: Request, board: Board) -> Response:
         )
     try:
         with tempfile.TemporaryFile() as file:
-            async for part in request.stream():
-                file.write(part)
+            async for chunk in request.stream():
+                file.write(chunk)
             file.seek(0)
             content = file.read()
     except ClientDisconnect:
@@ -336,11 +336,11 @@ def _check(board: Board, content: bytes) -> Json:
 
 def _submit(board: Board, content: bytes) -> Json:
     submission = board.submit(content)
-    waiting = [one.id for one in reversed(board.submissions("pending"))]
-    said = f"Its id is {submission.id}."
+    waiting = [pending.id for pending in reversed(board.submissions("pending"))]
+    text = f"Its id is {submission.id}."
     if submission.id in waiting:
-        said += f" It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue."
-    return {"state": "submitted", "said": [f"{said} A maintainer decides."]}
+        text += f" It is number {waiting.index(submission.id) + 1} of {len(waiting)} in the queue."
+    return {"state": "submitted", "said": [f"{text} A maintainer decides."]}
 
 
 def _shown(package: Package) -> Json:
@@ -350,16 +350,16 @@ def _shown(package: Package) -> Json:
     """
     who, warnings, rows = package.manifest.submitter, [], []
     for task in package.manifest.tasks:
-        told = package.results["tasks"][task]
-        warnings += [f"{task}: {line}" for line in comparability_lines(task_spec(task), told)]
-        for name, metric in told["metrics"].items():
+        entry = package.results["tasks"][task]
+        warnings += [f"{task}: {line}" for line in comparability_lines(task_spec(task), entry)]
+        for name, metric in entry["metrics"].items():
             rows.append(
                 [
                     task,
                     metric_label(name, metric),
                     valued(metric),
                     interval(metric),
-                    coverage(told, metric),
+                    coverage(entry, metric),
                 ]
             )
     facts = [
@@ -387,15 +387,15 @@ class Sparing(logging.Filter):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
             frames = traceback.extract_tb(error.__traceback__)
-            place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
-            said = f"{type(error).__name__} at {place}"
+            where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+            text = f"{type(error).__name__} at {where}"
         elif record.name.startswith("medical_tasks."):
-            said = record.getMessage()
+            text = record.getMessage()
         else:
-            said = f"{record.filename}:{record.lineno}"
-        self._times[said] += 1
-        times = self._times[said]
-        record.msg, record.args = f"{said} (time {times:,})", ()
+            text = f"{record.filename}:{record.lineno}"
+        self._times[text] += 1
+        times = self._times[text]
+        record.msg, record.args = f"{text} (time {times:,})", ()
         record.exc_info = record.exc_text = record.stack_info = None
         return str(times).strip("0") == "1"
 

@@ -89,10 +89,10 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
             f"{out}: these pages show submissions, and the store has none. See whether its folder "
             "is where --store says. To begin anew, choose another --out."
         )
-    accepted = [one for one in submissions if one.state == "accepted"]
+    accepted = [submission for submission in submissions if submission.state == "accepted"]
     results = _read_packages(board, accepted, out)
-    by_id = {one.id: one for one in accepted if one.id in results}
-    entries = submitted_entries([(one, results[name]) for name, one in by_id.items()])
+    by_id = {submission.id: submission for submission in accepted if submission.id in results}
+    entries = submitted_entries([(submission, results[name]) for name, submission in by_id.items()])
     entries.sort(key=lambda entry: (entry.at, entry.submission))
     entries = sorted_entries(entries)
     ranks = _ranks(entries)
@@ -102,7 +102,7 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
     ]
     rows += map(_paper_row, published_entries())
     _write_tables(out, rows, uploads=uploads)
-    _write_json(queue, [_queued(one, accepted) for one in submissions])
+    _write_json(queue, [_queued(submission, accepted) for submission in submissions])
     _write_downloads(out, rows)
     _write_page(out)
     for stale in {path.stem for path in (out / "packages").glob("*.zip")} - {*results}:
@@ -127,38 +127,42 @@ def _read_packages(board: Board, accepted: Sequence[Submission], out: Path) -> d
     """
     versions = {name: task.version for name, task in tasks().items()}
     head = json.dumps({"format": _FORMAT, "suite": __version__, "tasks": versions})
-    known: dict[str, Json] = {}
+    cached: dict[str, Json] = {}
     cache = out / CACHE
     # Where it is not there, or not what this version wrote, each package is read again.
     with contextlib.suppress(MedicalTasksError, OSError, ValueError, LookupError, TypeError):
         stated, *lines = read_text(cache).splitlines()
         if stated == head:
-            known = {line["id"]: line for line in map(json.loads, lines)}
+            cached = {line["id"]: line for line in map(json.loads, lines)}
     kept: dict[str, Json] = {}
     with WholeFile(cache) as file:
         file.write(f"{head}\n")
-        for one in accepted:
-            package = out / "packages" / f"{one.id}.zip"
+        for submission in accepted:
+            package = out / "packages" / f"{submission.id}.zip"
             try:
-                if one.id not in known or not package.is_file():
-                    known[one.id] = _read_package(board, one, package)
+                if submission.id not in cached or not package.is_file():
+                    cached[submission.id] = _read_package(board, submission, package)
             except DamagedError as error:
-                board.damaged[one.id] = str(error)
+                board.damaged[submission.id] = str(error)
                 continue
-            kept[one.id] = known[one.id]
-            file.write(f"{json.dumps(kept[one.id])}\n")
+            kept[submission.id] = cached[submission.id]
+            file.write(f"{json.dumps(kept[submission.id])}\n")
     return kept
 
 
-def _read_package(board: Board, one: Submission, path: Path) -> Json:
+def _read_package(board: Board, submission: Submission, path: Path) -> Json:
     """Reads a package's results, and writes what is public of it."""
-    content = board.storage.read(package_name(one.id))
-    results = read_stored_results(package_name(one.id), content, board.submitted(one.id))
+    content = board.storage.read(package_name(submission.id))
+    results = read_stored_results(
+        package_name(submission.id), content, board.submitted(submission.id)
+    )
     entries = {
-        name: {**results["tasks"][name], "breakdown": {}} for name in one.tasks if name in tasks()
+        name: {**results["tasks"][name], "breakdown": {}}
+        for name in submission.tasks
+        if name in tasks()
     }
-    _write(path, _public(content, one.tasks), zipped=False)
-    return {"id": one.id, "tasks": entries}
+    _write(path, _public(content, submission.tasks), zipped=False)
+    return {"id": submission.id, "tasks": entries}
 
 
 def _open(name: str) -> bool:
@@ -207,22 +211,22 @@ def _ranks(entries: Sequence[Entry]) -> _Ranks:
         of_task = [entry for entry in entries if entry.task == task]
         for metric in tasks()[task].metrics:
             places = ranking.rank_ranges(of_task, metric)
-            for entry, place in zip(of_task, places, strict=True):
-                ranks[entry.submission, task, metric.name] = place
+            for entry, rank in zip(of_task, places, strict=True):
+                ranks[entry.submission, task, metric.name] = rank
     return ranks
 
 
-def _submitted_row(entry: Entry, one: Submission, results: Json, ranks: _Ranks) -> _Found:
+def _submitted_row(entry: Entry, submission: Submission, results: Json, ranks: _Ranks) -> _Found:
     """A result with its headline, by the names of the columns."""
     task, result = tasks()[entry.task], results["tasks"][entry.task]
     metrics: dict[str, _Found] = {}
     for metric in task.metrics:
         if (stated := entry.metrics.get(metric.name)) is not None:
-            place = ranks[entry.submission, entry.task, metric.name]
+            rank = ranks[entry.submission, entry.task, metric.name]
             metrics[metric.name] = {
                 **{name: stated.get(name) for name in _KEPT},
-                "first": place and place.first,
-                "last": place and place.last,
+                "first": rank and rank.first,
+                "last": rank and rank.last,
             }
     coverage = result["coverage"]
     took, cost = an_answer(result), entry.usage.get("cost_usd")
@@ -234,14 +238,14 @@ def _submitted_row(entry: Entry, one: Submission, results: Json, ranks: _Ranks) 
         "asked": coverage["asked"],
         "scored": coverage["scored"],
         "date": entry.at,
-        "open": one.submitter.open_weights,
-        "parameters": one.submitter.parameters,
-        "licence": one.submitter.licence,
+        "open": submission.submitter.open_weights,
+        "parameters": submission.submitter.parameters,
+        "licence": submission.submitter.licence,
         "tokens": took and took[0],
         "cost": 1000 * cost / coverage["answered"] if took and cost is not None else None,
         "setting": entry.setting.removeprefix(label).lstrip(", "),
-        "submission": one.id,
-        "key": _key(admission.key_of(one)),
+        "submission": submission.id,
+        "key": _key(admission.key_of(submission)),
         "alike": _key(name_key(entry.model)),
         "notes": [*comparability_lines(task, result), *entry.differences],
         "metrics": metrics,
@@ -277,23 +281,23 @@ def _key(name: Any) -> str:
 
 def _written(metric: Metric) -> _Found:
     renamed = {"low": "ci_low", "high": "ci_high"}
-    told = {name: metric.get(renamed.get(name, name)) for name in _METRIC}
+    figures = {name: metric.get(renamed.get(name, name)) for name in _METRIC}
     return {
         name: round(value, _DECIMALS) if isinstance(value, float) else value
-        for name, value in told.items()
+        for name, value in figures.items()
     }
 
 
 def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
     groups = _groups(rows)
     named = list(dict.fromkeys(row["task"] for row in rows))
-    place = {(group["task"], group["id"]): number for number, group in enumerate(groups)}
+    number_of = {(group["task"], group["id"]): number for number, group in enumerate(groups)}
     sentences: dict[str, int] = {}  # each stands once, and rows name it by its number
 
     def cells(row: _Found) -> list[object]:
         numbered = {
             "task": named.index(row["task"]),
-            "group": place.get((row["task"], row["group"])),
+            "group": number_of.get((row["task"], row["group"])),
             "notes": [sentences.setdefault(note, len(sentences)) for note in row["notes"]],
         }
         return [{**row, **numbered}[name] for name in _COLUMNS]
@@ -321,9 +325,9 @@ def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
                     metric: list(stated.values()) for metric, stated in figures.items()
                 }
                 continue
-            said = {key: row[key] for key in ("model", "organisation", "setting", "url", "notes")}
+            about = {key: row[key] for key in ("model", "organisation", "setting", "url", "notes")}
             values = {metric: stated["value"] for metric, stated in figures.items()}
-            papers.append({**said, "metrics": values})
+            papers.append({**about, "metrics": values})
         content = {"columns": _METRIC, "results": results, "papers": papers}
         _write_json(out / "data" / "tasks" / f"{name}.json", content)
 
@@ -354,26 +358,31 @@ def _task(task: TaskSpec) -> _Found:
 
 
 def _metric(metric: MetricSpec) -> _Found:
-    told = {
+    about = {
         "name": metric.name,
         "unit": metric.unit,
         "higher": metric.higher_is_better,
         "said": metric.description,
     }
     # Of what is no mean over items two packages alone do not give the interval of the difference.
-    return {**told, "item_mean": metric.kind in ("proportion", "mean")}
+    return {**about, "item_mean": metric.kind in ("proportion", "mean")}
 
 
-def _queued(one: Submission, accepted: Sequence[Submission]) -> _Found:
+def _queued(submission: Submission, accepted: Sequence[Submission]) -> _Found:
     events = [
-        [event.state, event.at, event.by, event.reason, event.verified is not None, event.replaces] for event in one.history
+        [event.state, event.at, event.by, event.reason, event.verified is not None, event.replaces] for event in submission.history
     ]  # fmt: skip
-    who = {key: value for key, value in vars(one.submitter).items() if value not in ("", None)}
-    notes = admission.name_notes(one, accepted) if one.state == "pending" else []
-    keys = {"key": _key(admission.key_of(one)), "alike": _key(name_key(one.submitter.model))}
+    who = {
+        key: value for key, value in vars(submission.submitter).items() if value not in ("", None)
+    }
+    notes = admission.name_notes(submission, accepted) if submission.state == "pending" else []
+    keys = {
+        "key": _key(admission.key_of(submission)),
+        "alike": _key(name_key(submission.submitter.model)),
+    }
     return {
-        "id": one.id,
-        "tasks": one.tasks,
+        "id": submission.id,
+        "tasks": submission.tasks,
         "submitter": who,
         **keys,
         "events": events,
@@ -401,11 +410,11 @@ def _write_downloads(out: Path, rows: Iterable[_Found]) -> None:
         {
             **{_DOWNLOADED.get(name, name): row[name] for name in _FACTS},
             "metric": metric,
-            **{name: told.get(name) for name in (*_KEPT, "first", "last")},
+            **{name: figures.get(name) for name in (*_KEPT, "first", "last")},
             "notes": " ".join(row["notes"]),
         }
         for row in rows
-        for metric, told in row["metrics"].items()
+        for metric, figures in row["metrics"].items()
     ]
     table = pa.Table.from_pylist(long)
     buffer = io.BytesIO()

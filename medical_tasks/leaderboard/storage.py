@@ -59,19 +59,19 @@ HUB: Final = "hub:"
 """What a place on the Hub begins with; a folder of such a name is `./hub:...`."""
 
 
-def open_storage(place: str) -> Storage:
+def open_storage(store: str) -> Storage:
     """Opens a local folder, made with the first file, or `hub:OWNER/NAME`.
 
     Nothing is asked of the Hub yet.
     """
-    if place.startswith(HUB):
-        return HubStorage(place.removeprefix(HUB))
-    if not place.strip():
+    if store.startswith(HUB):
+        return HubStorage(store.removeprefix(HUB))
+    if not store.strip():
         raise UsageError(
             "--store is empty. Give a folder, or hub:OWNER/NAME for a dataset repository of the "
             "Hub."
         )
-    return LocalStorage(Path(place))
+    return LocalStorage(Path(store))
 
 
 _LONGEST_NAME: Final = 200
@@ -128,37 +128,33 @@ class LocalStorage:
 
     def create(self, name: str, content: bytes) -> None:
         """Writes a file whole, or not at all."""
-        place = self.folder / check_name(name)
-        part = self.folder / _PARTS / uuid.uuid4().hex
+        path = self.folder / check_name(name)
+        temporary = self.folder / _PARTS / uuid.uuid4().hex
         try:
-            _make_folder(part.parent, top=self.folder)
+            _make_folder(temporary.parent, top=self.folder)
             self._drop_old_parts()
-            _make_folder(place.parent, top=self.folder)
-            _write(part, content)
-            os.link(part, place, follow_symlinks=False)
+            _make_folder(path.parent, top=self.folder)
+            _write(temporary, content)
+            os.link(temporary, path, follow_symlinks=False)
         except FileExistsError as error:
             raise _already(name) from error
         except OSError as error:
             raise self._unwritable(name, error) from error
         finally:
             with suppress(OSError):  # it goes when it is old
-                part.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
         try:
-            _sync_folder(place.parent)
+            _sync_folder(path.parent)
         except OSError as error:
-            place.unlink(
-                missing_ok=True
-            )  # it would be lost with the power: better not there at all
+            path.unlink(missing_ok=True)  # it would be lost with the power: better not there at all
             raise self._unwritable(name, error) from error
 
     def read(self, name: str) -> bytes:
         """Reads a file."""
-        place = self.folder / check_name(name)
+        path = self.folder / check_name(name)
         try:
             # A link in the store could lead to any file of this machine.
-            with os.fdopen(
-                os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb"
-            ) as file:
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
                 return file.read()
         except OSError as error:
             raise MissingError(
@@ -177,13 +173,13 @@ class LocalStorage:
             ) from error
 
     def _drop_old_parts(self) -> None:
-        for part in (self.folder / _PARTS).iterdir():
+        for temporary in (self.folder / _PARTS).iterdir():
             with suppress(FileNotFoundError):  # its writer has finished
-                about = part.lstat()
+                about = temporary.lstat()
                 if time.time() - about.st_mtime > _OLD_S and not stat.S_ISDIR(
                     about.st_mode
                 ):  # folders are not ours
-                    part.unlink(missing_ok=True)
+                    temporary.unlink(missing_ok=True)
 
     def _unwritable(self, name: str, error: OSError) -> MissingError:
         step = "Free some space, see who owns it, or choose another --store"
@@ -199,9 +195,9 @@ def _already(name: str) -> AlreadyStoredError:
     return AlreadyStoredError(f"{name}: is in the store already; nothing was changed.")
 
 
-def _write(part: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes) -> None:
     number = os.open(
-        part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
     )
     with os.fdopen(number, "wb") as file:
         os.fchmod(file.fileno(), 0o600)  # also under a mask that takes more away
@@ -283,7 +279,7 @@ class HubStorage:
         self._writing = threading.Lock()
         # That a buffer is uploaded over HTTP is meant so.
         logging.getLogger("huggingface_hub._commit_api").addFilter(
-            lambda told: "binary IO buffer" not in str(told.msg)
+            lambda record: "binary IO buffer" not in str(record.msg)
         )
 
     def create(self, name: str, content: bytes) -> None:
@@ -343,12 +339,12 @@ class HubStorage:
 
         Raises `AlreadyStoredError` where it is by another.
         """
-        found = self._api.get_paths_info(
+        infos = self._api.get_paths_info(
             paths=[name], expand=True, revision=revision, **self._where
         )
-        if not found:
+        if not infos:
             return False
-        if found[0].last_commit is not None and found[0].last_commit.title == title:
+        if infos[0].last_commit is not None and infos[0].last_commit.title == title:
             return True
         raise _already(name)
 
@@ -474,12 +470,12 @@ def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
     reason = _SECRET.sub(
         "...", f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     )[:200]
-    known = {"status": status, "repo": repo, "reason": reason, "unsure": _UNSURE}
-    said = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**known)}"
+    facts = {"status": status, "repo": repo, "reason": reason, "unsure": _UNSURE}
+    message = f"dataset repository {repo} of the Hub, {doing}: {_TROUBLES[kind].format(**facts)}"
     if kind not in ("conflict", "busy", "unreached"):
-        return said, math.inf
+        return message, math.inf
     value = str(getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "0"))
-    return said, float(value) if kind == "busy" and value.isdecimal() else 0.0
+    return message, float(value) if kind == "busy" and value.isdecimal() else 0.0
 
 
 def _status(error: BaseException) -> int:

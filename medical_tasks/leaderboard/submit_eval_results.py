@@ -12,7 +12,6 @@ benchmark, and judges whose verdicts cannot be compared.
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,13 +29,14 @@ from medical_tasks.io.output import tell
 from medical_tasks.io.untrusted import shown
 from medical_tasks.leaderboard.admission import BASELINE, is_earlier
 from medical_tasks.leaderboard.export import write_files
+from medical_tasks.leaderboard.options import SubmitEvalResults
 from medical_tasks.leaderboard.records import check_line
 from medical_tasks.leaderboard.submission_package.package_file import chosen_tasks
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.report.folders import check_entry
 from medical_tasks.runs.numbers import bounds, coverage, interval, metric_label, unclear_counts
 from medical_tasks.runs.recipes import mapping, one_line
-from medical_tasks.runs.results import RESULTS_FILE, Json, damaged, read_results
+from medical_tasks.runs.results import RESULTS_FILE, damaged, read_results
 from medical_tasks.spec import DatasetSpec, TaskSpec
 
 if TYPE_CHECKING:
@@ -57,42 +57,6 @@ _DATE: Final = re.compile(
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
-OPTIONS: Final[Mapping[str, Json]] = {
-    "--dataset-repo": {
-        "action": "append",
-        "default": [],
-        "metavar": "[DATASET=]OWNER/NAME",
-        "help": "the dataset repository whose eval.yaml has the tasks; once for each dataset",
-    },
-    "--tasks": {"metavar": "NAMES", "help": "those of the run's tasks to write (default: all)"},
-    "--out": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": f"where the files go (default: {DEFAULT_OUT})",
-    },
-    "--dataset-revision": {
-        "action": "append",
-        "default": [],
-        "metavar": "[DATASET=]COMMIT",
-        "help": "commit of that repository with the rows the run was on",
-    },
-    "--date": {"metavar": "ISO", "help": "when it was run (default: left to the commit)"},
-    "--source-url": {"metavar": "URL", "help": "a page that says more, such as the run's report"},
-    "--source-name": {"metavar": "TEXT", "help": "how the page is called"},
-    "--source-user": {"metavar": "NAME", "help": "user of the Hub whose page it is"},
-    "--source-org": {"metavar": "NAME", "help": "organisation of the Hub whose page it is"},
-    "--notes": {"metavar": "TEXT", "help": "one line of your own, before what is always noted"},
-    "--variant": {
-        "metavar": "NAME",
-        "help": "tells it from another result of the same benchmark, in file name and notes",
-    },
-    "--allow-partial": {
-        "action": "store_true",
-        "help": "also where items have no score; the notes say so",
-    },
-    "--force": {"action": "store_true", "help": "write over files that say something else"},
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
@@ -111,7 +75,7 @@ class Beside:
     source: Mapping[str, str] = field(default_factory=dict)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SubmitEvalResults) -> int:
     """Writes a file a task."""
     source = {name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")}
     names = () if arguments.tasks is None else parse_task_names(arguments.tasks)
@@ -181,7 +145,7 @@ def write_eval_results(
             dataset_revision=revision_of.get(task.dataset),
             date=beside.date,
             notes=result_notes(task, entry, variant=beside.variant, more=beside.notes),
-            **{f"source_{part}": text for part, text in beside.source.items()},
+            **{f"source_{kind}": text for kind, text in beside.source.items()},
         )
     texts = {
         file: yaml.safe_dump(
@@ -256,12 +220,14 @@ def result_notes(task: TaskSpec, entry: Entry, *, variant: str = "", more: str =
             f"{bounds(metric)}"
         )
     parts.append(f"{recipe['suite']}, task {task.name} {recipe['task_version']}")
-    asked = recipe["prompts"]
-    parts.append(_prompts(asked) if asked else "answers made outside the suite, prompts unknown")
+    prompts = recipe["prompts"]
+    parts.append(
+        _prompts(prompts) if prompts else "answers made outside the suite, prompts unknown"
+    )
     settings = sorted((recipe.get("task_args") or {}).items())
     if settings:
-        said = " ".join(f"{key}={_public(str(value))}" for key, value in settings)
-        parts.append(f"settings {said}")
+        listed = " ".join(f"{key}={_public(str(value))}" for key, value in settings)
+        parts.append(f"settings {listed}")
     parts.append(_judge(recipe["judge"]))
     if cut := entry.get("cut_at_length"):
         parts.append(f"{cut} answers were cut at the length limit")
@@ -281,9 +247,9 @@ def _judge(judge: Recipe | None) -> str:
     if judge is None:
         return ""
     votes = f", mode of {judge['votes']} votes" if judge["votes"] > 1 else ""
-    asked = f", {_prompts(judge['prompts'])}" if judge.get("prompts") else ""
+    prompts = f", {_prompts(judge['prompts'])}" if judge.get("prompts") else ""
     kind, _, name = str(judge["name"]).partition("/")
-    return f"judge {kind}/{_public(name)}{votes}{asked}" if name else f"judge {kind}{asked}"
+    return f"judge {kind}/{_public(name)}{votes}{prompts}" if name else f"judge {kind}{prompts}"
 
 
 def _public(value: str) -> str:
@@ -369,9 +335,9 @@ def _check_headline(path: Path, task: TaskSpec, entry: Entry) -> None:
             )
 
 
-def dataset_repos(given: Sequence[str], needed: Collection[str]) -> dict[str, str]:
+def dataset_repos(words: Sequence[str], needed: Collection[str]) -> dict[str, str]:
     """Reads `--dataset-repo`: dataset to repository, for each dataset that is needed."""
-    repos = _by_dataset("--dataset-repo", given, needed, "OWNER/NAME")
+    repos = _by_dataset("--dataset-repo", words, needed, "OWNER/NAME")
     for repo in repos.values():
         if not _is_repo(repo):
             raise UsageError(
@@ -399,11 +365,11 @@ def _is_repo(name: str) -> bool:
 
 
 def _by_dataset(
-    option: str, given: Sequence[str], needed: Collection[str], form: str
+    option: str, words: Sequence[str], needed: Collection[str], form: str
 ) -> dict[str, str]:
     """Reads words like `DATASET=VALUE`; of one dataset alone its name can be left out."""
     values: dict[str, str] = {}
-    for word in given:
+    for word in words:
         dataset, mark, value = word.partition("=")
         if not mark:
             if len(needed) != 1:
@@ -472,10 +438,10 @@ def check_source(source: Mapping[str, str]) -> Mapping[str, str]:
         )
     if "name" in source:
         check_line("--source-name", source["name"], longest=_LONGEST, needed=True)
-    for part in ("user", "org"):
-        if part in source and _OWNER.fullmatch(source[part]) is None:
+    for kind in ("user", "org"):
+        if kind in source and _OWNER.fullmatch(source[kind]) is None:
             raise UsageError(
-                f"--source-{part} {source[part]!r}: not a name of the Hub. Write it as in "
+                f"--source-{kind} {source[kind]!r}: not a name of the Hub. Write it as in "
                 "https://huggingface.co/NAME."
             )
     return source

@@ -19,7 +19,6 @@ folder or a git work tree.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,53 +32,17 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
+from medical_tasks.leaderboard.options import SubmitSharedTask
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
-from medical_tasks.runs.results import Json, read_results
+from medical_tasks.runs.results import read_results
 from medical_tasks.spec import Item, TaskSpec
 
 _OF_RUN: Final = ("responses", "upstream", "out", "allow_problems")
 _OF_CHECK: Final = ("config", "split")
 _ZIP: Final = ".zip"
 _SHOWN: Final = 10
-
-OPTIONS: Final[Mapping[str, Json]] = {
-    "--out": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "the submission (default: submission.json, or submission.zip for 2026)",
-    },
-    "--allow-problems": {"action": "store_true", "help": "write it with the problems it has"},
-    "--task": {"metavar": "NAME", "help": "the task, where the run or the file leaves it open"},
-    "--responses": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "the file that `score` scored, if RUN is of that",
-    },
-    "--upstream": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "the authors' checkout, if the run used --prompts official",
-    },
-    "--check": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "check this submission instead, write nothing",
-    },
-    "--data": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "folder of the built dataset (default: the user's data home)",
-    },
-    "--source": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "folder of the dataset's release, in place of --data",
-    },
-    "--config": {"metavar": "NAME", "help": "with --check: dataset configuration"},
-    "--split": {"metavar": "NAME", "help": "with --check: split, instead of the task's own"},
-}
 
 
 class Problem(Protocol):
@@ -153,11 +116,11 @@ class SharedTask(Protocol):
 
 def shared_tasks() -> dict[str, SharedTask]:
     """The shared tasks, by the short name of the benchmark whose they are."""
-    known = {benchmark.short: benchmark.shared_task() for benchmark in benchmarks()}
-    return {name: target for name, target in known.items() if target is not None}
+    by_name = {benchmark.short: benchmark.shared_task() for benchmark in benchmarks()}
+    return {name: target for name, target in by_name.items() if target is not None}
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SubmitSharedTask) -> int:
     """Writes or checks a submission; exit code 5 when it has problems."""
     to, checked = arguments.to, arguments.check
     if (arguments.run is None) == (checked is None):
@@ -177,9 +140,9 @@ def run(arguments: argparse.Namespace) -> int:
     if checked is not None:
         split = {name: getattr(arguments, name) for name in _OF_CHECK}
         check_submission(checked, shared_tasks()[to], name=arguments.task, **data, **split)
-        return 0
-    made = {name: getattr(arguments, name) for name in _OF_RUN}
-    write_submission(arguments.run, to, name=arguments.task, **data, **made)
+    elif arguments.run is not None:
+        made = {name: getattr(arguments, name) for name in _OF_RUN}
+        write_submission(arguments.run, to, name=arguments.task, **data, **made)
     return 0
 
 
@@ -211,11 +174,10 @@ def check_submission(
     task = task_spec(named[0])
     every = task_spec(target.EVERY_CASE)
     spec = dataset_spec(task.dataset)
-    place = argparse.Namespace(data=data, source=source, config=config)
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
-        with with_source(place, task) as found:
+        with with_source(task, source=source, data=data, config=config) as (built, chosen):
             there = load_task_data(
-                every, spec, data=found.data, config=found.config, split=split or task.split
+                every, spec, data=built, config=chosen, split=split or task.split
             )
         cases = target.cases(task, there.items)
         problems += target.problems_of(task, cases, records)
@@ -261,18 +223,18 @@ def write_submission(
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
         # All cases of the split, and the run's answers to those that it was asked.
         with run_data(task, spec, recipe, data=data, source=source, whole=True) as there:
-            asked = replace(there, items=subset(there.items, recipe["max_samples"]))
+            of_run = replace(there, items=subset(there.items, recipe["max_samples"]))
             answers = run_responses(
-                task, asked, recipe, folder, responses=responses, upstream=upstream
+                task, of_run, recipe, folder, responses=responses, upstream=upstream
             )
-        made = target.make_submission(task, there.items, answers)
-        if not made.answered:
+        submission = target.make_submission(task, there.items, answers)
+        if not submission.answered:
             raise IncompleteError(
                 f"{folder}: no case is answered, so there is nothing to submit. Give its command "
                 "again."
             )
-        if made.problems and not allow_problems:
-            some_lack = made.answered < len(there.items)
+        if submission.problems and not allow_problems:
+            some_lack = submission.answered < len(there.items)
             again = (
                 "Give the run's command again for what is missing. Or write"
                 if some_lack
@@ -282,30 +244,30 @@ def write_submission(
             where += [] if source else ["--config", recipe["data"]["config"]]
             words = ["--to", to, "--task", task.name, "--split", recipe["data"]["split"], *where]
             raise IncompleteError(
-                f"{folder}: the submission is not written: {_counted(made.problems)}\n"
+                f"{folder}: the submission is not written: {_counted(submission.problems)}\n"
                 f"{again} it all the same (--allow-problems), mend it by hand and check it: "
                 f"medical-tasks submit --check {out} {' '.join(map(str, words))}"
             )
-        content = made.text.encode("ascii")
+        content = submission.text.encode("ascii")
         with WholeFile(out, private=True) as file:
             zipped = out.suffix.lower() == _ZIP
             file.write_bytes(zip_bytes({SUBMISSION: content}) if zipped else content)
-    _tell(made.notes)
-    if made.problems:
-        print(f"warning: {out}: written with {_counted(made.problems)}", file=sys.stderr)
+    _tell(submission.notes)
+    if submission.problems:
+        print(f"warning: {out}: written with {_counted(submission.problems)}", file=sys.stderr)
     tell(
-        f"{out}: {made.answered} of the {len(there.items)} cases of {_where(there)}, as answered "
+        f"{out}: {submission.answered} of the {len(there.items)} cases of {_where(there)}, as answered "
         f"in {folder}",
         file=out,
-        answered=made.answered,
+        answered=submission.answered,
         cases=len(there.items),
-        rewritten=made.rewritten,
+        rewritten=submission.rewritten,
     )
-    if made.rewritten:
+    if submission.rewritten:
         tell(
-            f"{len(made.rewritten)} answers were written anew in the official form, since the "
+            f"{len(submission.rewritten)} answers were written anew in the official form, since the "
             "official scorer reads them otherwise as they were: cases "
-            f"{listed(made.rewritten, _SHOWN)}"
+            f"{listed(submission.rewritten, _SHOWN)}"
         )
     if private:
         tell("It may quote credentialed notes: only you can read it. Nothing was sent anywhere.")

@@ -13,9 +13,7 @@ names of this machine are taken out of the recipe. What is said of the submitter
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,59 +21,15 @@ from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
+from medical_tasks.leaderboard.options import SubmitSpace
 from medical_tasks.leaderboard.submission_package.contents import Submitter, VerifyOptions
 from medical_tasks.leaderboard.submission_package.package_file import write_package
-from medical_tasks.runs.results import Json, read_results
+from medical_tasks.runs.results import read_results
 
 DEFAULT_OUT: Final = Path("submission.zip")
 
-OPTIONS: Final[Mapping[str, Json]] = {
-    "--model-name": {"metavar": "N", "help": "name of the model, as the leaderboard shows it"},
-    "--organisation": {"default": "", "metavar": "O", "help": "who submits it"},
-    "--url": {"default": "", "metavar": "U", "help": "https:// page of the model"},
-    "--notes": {"default": "", "metavar": "T", "help": "one line about it, at most 280 characters"},
-    "--open-weights": {"choices": ("yes", "no"), "help": "whether anybody can have the weights"},
-    "--parameters": {
-        "type": float,
-        "metavar": "B",
-        "help": "number of parameters in billions, such as 7",
-    },
-    "--out": {"type": Path, "metavar": "FILE.zip", "help": f"the package (default: {DEFAULT_OUT})"},
-    "--licence": {"default": "", "metavar": "L", "help": "of the weights, as apache-2.0"},
-    "--task": {
-        "action": "append",
-        "default": [],
-        "metavar": "NAME",
-        "help": "only this task; may be repeated",
-    },
-    "--responses": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "the file that `score` scored, if RUN is of that",
-    },
-    "--data": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "folder of the built dataset (default: the user's data home)",
-    },
-    "--source": {
-        "type": Path,
-        "metavar": "FILE",
-        "help": "what a dataset of your own is made of, in place of --data",
-    },
-    "--upstream": {
-        "type": Path,
-        "metavar": "DIR",
-        "help": "the authors' checkout, if the run used --prompts official",
-    },
-    "--allow-partial": {
-        "action": "store_true",
-        "help": "also of demo records, another split, or a part of the items",
-    },
-}
 
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SubmitSpace) -> int:
     """Writes the package."""
     if not arguments.model_name:
         raise UsageError(

@@ -31,6 +31,11 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
     "http 401": (MissingError, _KEY_REFUSED, _VALID_KEY),
     "http 403": (MissingError, _KEY_REFUSED, _VALID_KEY),
     "quota exhausted": (MissingError, "the account at {} has no quota left", ""),
+    "rate limited": (
+        MissingError,
+        "the endpoint {} lets nothing through",
+        "Wait until its limit allows requests again, or ask for a higher one. ",
+    ),
     "connection": (
         MissingError,
         "nothing answers at {}",
@@ -218,7 +223,7 @@ class _Gate:
     def failed(self, failed: CallFailed) -> None:
         self.row = self.row + 1 if failed.reason == self.row_reason else 1
         self.row_reason = failed.reason
-        hopeless = failed.reason == "connection" or (
+        hopeless = failed.reason in ("connection", "rate limited") or (
             not self.any_answer and failed.reason in ("http 400", "http 403", "http 422")
         )
         if failed.every_call or (hopeless and self.row >= GIVE_UP_AFTER):

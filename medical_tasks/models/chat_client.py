@@ -1,57 +1,36 @@
 """A client for any OpenAI-compatible `/v1/chat/completions`.
 
-Retries are this module's own: the library's cannot be bounded in time. No redirects are followed, and requests to this machine
-never take a proxy. While credentialed text is held (`guard.protect`), every request asks the guard by the address connected to.
+The openai library repeats what failed; what it sends goes by `wire.Wire`. No redirects are followed, and requests to this
+machine never take a proxy. While credentialed text is held (`guard.protect`), every request asks the guard by the
+address connected to.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import re
-import ssl
-import sys
-import urllib.request
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
-from random import Random
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
-from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
+from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard import policy
-from medical_tasks.guard.addresses import (
-    UNIX_SCHEME,
-    is_loopback_host,
-    is_loopback_number,
-    read_address,
-)
+from medical_tasks.guard.addresses import UNIX_SCHEME, read_address
 from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, NoAnswerError, Reply
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.encoder import readable
+from medical_tasks.models.replica import Replica
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+    from openai import AsyncOpenAI
+
+    from medical_tasks.models.wire import Wire
 
 _OPERATION = "/chat/completions"
-
-
-@dataclass
-class Replica:
-    """One of an endpoint's addresses, and what is known of the server there."""
-
-    url: str
-    serves: str | None = (
-        None  # the model by its own list, "" when it does not say, None when it was not asked
-    )
-    in_flight: int = 0
-    trouble: str = ""  # why it is lost, "" while it is not
-    losses: int = 0
-    again_at: float = 0.0  # by the loop's clock; until then one that is lost is left alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +50,7 @@ class ChatSettings:
     timeout: float = 600.0  # of a single attempt, from first byte sent to last byte received
     max_retries: int = 6
     total_time: float = 1800.0  # of a call with all its attempts and waits
-    first_wait: float = 1.0  # each further one is twice as long
-    longest_wait: float = 60.0
     token_field: str = "max_tokens"  # noqa: S105 - a field name
-    seed: int = 0
     purpose: str = "model"  # or `judge`: told to the data guard
 
     def __post_init__(self) -> None:
@@ -126,35 +102,7 @@ def check_base_url(url: str) -> None:
         )
 
 
-_OWN_WORDS = (
-    "connection",
-    "not json",
-    "timeout",
-    chat_reply.REDIRECT,
-)  # failures whose detail says nothing of the server's
-_SYSTEM_WORDS = (
-    "ConnectError",
-    "ReadError",
-    "WriteError",
-    "CloseError",
-)  # told by the operating system
-_load = attrgetter("in_flight")
-_LOST = (
-    "connection",
-    "http 502",
-    "http 503",
-    "http 504",
-)  # the server, or what is behind it, is not there
-# Failures in which the server refused the request; in any other it may have worked all the same, and counts.
-_REFUSED = ("rate limited", "quota exhausted", "prompt too long", chat_reply.REDIRECT)
-_VERSION = re.compile(
-    r"(?<=[^/])/v\d[^/]*$"
-)  # a base URL that does not end in it has its addresses all in one place
-_CONNECT_S = 15.0  # a host that does not even accept a connection is not "slow"
-
 Result = TypeVar("Result")
-_Send = Callable[["AsyncOpenAI"], Awaitable[str]]
-"""Sends a request once, and returns the body of a success."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,22 +141,21 @@ class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record,
 
 
 class ChatClient:
-    """An async context manager, inside one event loop: calls to one endpoint, at most `settings.concurrency` in flight.
+    """An async context manager, inside one event loop: calls to one endpoint, or to the replicas of one.
 
-    With replicas each request goes to the one that has the fewest in flight. One that is lost is asked again now and then.
+    It does not count calls in flight: `call_pool.run_calls` makes no more at once than the settings say.
     """
+
+    _api: AsyncOpenAI
+    _wire: Wire
 
     def __init__(self, settings: ChatSettings) -> None:
         self.settings = settings
-        self._random = Random(settings.seed)  # noqa: S311 - jitter, not a secret
-        self._slots = asyncio.Semaphore(settings.concurrency)
-        self._replicas = [
-            settings.known.setdefault(url, Replica(url)) for url in settings.addresses
-        ]
-        self._apis: dict[str, AsyncOpenAI] = {}
 
     async def __aenter__(self) -> ChatClient:
         from openai import AsyncOpenAI, Omit, Timeout
+
+        from medical_tasks.models.wire import CONNECT_S, Ended, Wire  # late: it imports the library
 
         # Some versions of the library write whole request bodies to its logger at DEBUG.
         library = logging.getLogger("openai")
@@ -216,39 +163,27 @@ class ChatClient:
             library.setLevel(logging.INFO)
         for url in self.settings.addresses:
             policy.require_endpoint(url, self.settings.purpose)
-        for url in self.settings.addresses:
-            address = read_address(url)
-            # An HTTP library takes no socket's name; `open_http` connects to the socket.
-            on_socket = address is not None and address.socket
-            self._apis[url] = AsyncOpenAI(
-                api_key=self.settings.api_key,
-                base_url=_SOCKET_HOST + urlsplit(url).path if on_socket else url,
-                max_retries=0,
-                timeout=Timeout(
-                    self.settings.timeout, connect=min(_CONNECT_S, self.settings.timeout)
-                ),
-                # What the environment says about an OpenAI account is no business of another endpoint.
-                default_headers=cast(
-                    "Mapping[str, str]", {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
-                ),
-                http_client=open_http(url, self.settings.purpose),
-            )
-        if self.settings.replicas:
-            new = [
-                replica
-                for replica in self._replicas
-                if replica.serves is None and not replica.trouble
-            ]
-            try:
-                await asyncio.gather(*map(self._meet, new))
-            except BaseException:
-                await self.__aexit__()
-                raise
+        self._wire = Wire(self.settings)
+        self._api = AsyncOpenAI(
+            api_key=self.settings.api_key,
+            base_url="http://localhost",  # the wire knows the addresses
+            max_retries=self.settings.max_retries,
+            timeout=Timeout(self.settings.timeout, connect=min(CONNECT_S, self.settings.timeout)),
+            # What the environment says about an OpenAI account is no business of another endpoint.
+            default_headers=cast(
+                "Mapping[str, str]", {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
+            ),
+            http_client=self._wire,
+        )
+        try:
+            await self._wire.meet()
+        except BaseException as error:
+            await self.__aexit__()
+            raise error.reason if isinstance(error, Ended) else error from None
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        while self._apis:
-            await self._apis.popitem()[1].close()
+        await self._api.close()
 
     async def complete(
         self,
@@ -262,278 +197,83 @@ class ChatClient:
         spending: Spending | None = None,
     ) -> Completion:
         """Asks once, and again while that can help and time is left."""
-        body: dict[str, Any] = {self.settings.token_field: max_tokens}
+        chat = encodable_chat(messages)
+        body: dict[str, Any] = {
+            "model": self.settings.model,
+            "messages": chat,
+            self.settings.token_field: max_tokens,
+        }
         if stop:
             body["stop"] = list(stop)
         if n != 1:
             body["n"] = n
         if logprobs is not None:
-            body["logprobs"] = True
-            body["top_logprobs"] = logprobs
+            body |= {"logprobs": True, "top_logprobs": logprobs}
         body.update(extra or {})
-        chat = encodable_chat(messages)
         texts = [message["content"] for message in chat]
-
-        async def send(api: AsyncOpenAI) -> str:
-            # The raw body is read here, so that a malformed one is seen as what it is.
-            response = await api.chat.completions.with_raw_response.create(
-                model=self.settings.model, messages=cast(Any, chat), extra_body=body
-            )
-            return response.text
 
         def read(text: str) -> Reply:
             return chat_reply.read_reply(text, sent=texts, secret=self.settings.api_key)
 
-        reply, attempts = await self._insist(send, read, texts, spending)
-        return Completion(**vars(reply), attempts=attempts)
+        reply, sent = await self._ask(_OPERATION, body, read, texts, spending)
+        return Completion(**vars(reply), attempts=sent)
 
     async def fetch(
         self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
     ) -> Any:
-        """Asks at `path` below the base URL, or with `/../` beside its version; guarded and retried as `complete`."""
-        found, _ = await self._insist(_sender(path, body), chat_reply.read_json, texts)
+        """Asks at `path` below the base URL, or with `/../` beside its version; guarded and repeated as `complete`."""
+        found, _ = await self._ask(path, body, chat_reply.read_json, texts)
         return found
 
-    async def _insist(
+    async def _ask(
         self,
-        send: _Send,
+        path: str,
+        body: Mapping[str, Any] | None,
         read: Callable[[str], Result],
         texts: Sequence[str],
         spending: Spending | None = None,
     ) -> tuple[Result, int]:
-        async with self._slots:
-            clock = asyncio.get_running_loop().time
-            began = clock()
-            end = began + self.settings.total_time
-            attempt = 0
-            replica: Replica | None = None
-            while True:
-                attempt += 1
-                if spending is not None:
-                    asked = clock()
-                    if not await spending.admit():
-                        raise CallFailed(
-                            "budget spent",
-                            f"refused before request {attempt}",
-                            attempts=attempt - 1,
-                        )
-                    end += clock() - asked  # waiting for leave is not the server's time
-                used: int | None = None
-                replica = await self._choose(replica)
-                try:
-                    if replica.trouble:
-                        raise AttemptError("connection", replica.trouble, retry=True)
-                    found = await self._attempt(
-                        replica, send, read, texts, min(self.settings.timeout, end - clock())
-                    )
-                    used = _total(found)
-                except AttemptError as error:
-                    failure = error
-                    if error.reason in _LOST and self.settings.replicas:
-                        self._lose(replica, error)
-                    used = (
-                        0 if error.reason.startswith("http ") or error.reason in _REFUSED else None
-                    )
-                else:
-                    return found, attempt
-                finally:
-                    if spending is not None:
-                        spending.settle(used)
-                wait = chat_reply.pause_before(
-                    attempt - 1, self.settings.first_wait, self.settings.longest_wait, self._random
-                )
-                pause = max(failure.wait or 0.0, wait)
-                if not failure.retry:
-                    ending = ""
-                elif attempt > self.settings.max_retries:
-                    ending = f"; given up after {attempt} attempts"
-                elif clock() + pause >= end:
-                    ending = (
-                        f"; given up after {attempt} attempts in {clock() - began:.0f} s, since waiting {pause:.0f} s more "
-                        f"would pass total_time={self.settings.total_time:g}"
-                    )
-                else:
-                    await asyncio.sleep(pause)
-                    continue
-                detail = (
-                    (f"{replica.url}: " if self.settings.replicas else "") + _told(failure) + ending
-                )
-                raise CallFailed(
-                    failure.reason, detail, attempts=attempt, every_call=failure.every_call
-                ) from failure
+        """Returns what `read` makes of the body of a success, and the number of requests it took."""
+        from openai import APIError
 
-    async def _choose(self, failed: Replica | None) -> Replica:
-        """The replica to try: the least busy, another than failed where there is one; a lost one is met first."""
-        now = asyncio.get_running_loop().time()
-        ready = [
-            each
-            for each in self._replicas
-            if not each.trouble or (each.again_at <= now and not each.in_flight)
-        ]
-        ready = ready or self._replicas
-        chosen = min([each for each in ready if each is not failed] or ready, key=_load)
-        if chosen.trouble:
-            await self._meet(chosen)
-        up = [each for each in self._replicas if not each.trouble]
-        return min(up, key=_load) if chosen.trouble and up else chosen
+        from medical_tasks.models import wire
 
-    async def _meet(self, replica: Replica) -> None:
-        """Asks a replica that is new, or was lost, what it serves, before it is sent any text."""
+        call = wire.Exchange(path=path, read=read, texts=texts, spending=spending)
+        wire.EXCHANGE.set(call)
+        ending = ""
         try:
-            listed = await self._attempt(
-                replica,
-                _sender("/models"),
-                chat_reply.read_json,
-                (),
-                min(_CONNECT_S, self.settings.timeout),
-            )
-        except AttemptError as error:
-            if error.reason in (*_LOST, "timeout"):
-                self._lose(replica, error)
-                return
-            listed = None  # it is there, and has no such list
-        entry = listed_model(listed, self.settings.model)
-        replica.serves = (
-            f"{entry.get('id')!r} with max_model_len {entry.get('max_model_len')}" if entry else ""
-        )
-        said = {
-            each.serves: f"{each.url} serves {each.serves}"
-            for each in reversed(self._replicas)
-            if each.serves
-        }
-        if len(said) > 1:
-            if replica.losses:
-                replica.serves = None
-                self._lose(
-                    replica,
-                    AttemptError("connection", "another server has this address now", retry=True),
-                )
-                return
-            told = " and ".join(reversed(said.values()))
-            raise UsageError(
-                f"replicas must serve the same: {told}. Start them alike, or leave one out of the base URLs."
-            )
-        if replica.trouble:
-            replica.trouble = ""
-            self._note(f"{replica.url} answers again")
-
-    def _lose(self, replica: Replica, error: AttemptError) -> None:
-        now, new = asyncio.get_running_loop().time(), not replica.trouble
-        if new or replica.again_at <= now:  # of many requests that fail together one counts
-            # Never set back: one that comes and goes is left alone for longer and longer.
-            wait = self.settings.first_wait * 2 ** min(replica.losses, 30)
-            replica.again_at = now + min(self.settings.longest_wait, wait)
-            replica.losses += 1
-        # The words of a server that was sent text are not kept: they may be told as this module's own.
-        replica.trouble = error.detail if error.reason in _OWN_WORDS else error.reason
-        if new:
-            self._note(f"{replica.url} does not answer")
-
-    def _note(self, what: str) -> None:
-        up = sum(not each.trouble for each in self._replicas)
-        print(
-            f"note: {what}; going on with {up} of {len(self._replicas)}",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    async def _attempt(
-        self,
-        replica: Replica,
-        send: _Send,
-        read: Callable[[str], Result],
-        texts: Sequence[str],
-        limit: float,
-    ) -> Result:
-        from openai import APIConnectionError, APIStatusError, APITimeoutError
-
-        if not self._apis:
-            raise RuntimeError("the client is used outside its `async with`")
-        replica.in_flight += 1
-        try:
-            # The library's own timeouts are per read: a server that sends a byte now and then would never end.
-            async with asyncio.timeout(limit):
-                text = await send(self._apis[replica.url])
+            async with asyncio.timeout(self.settings.total_time) as call.deadline:
+                if body is None:
+                    await self._api.get("/", cast_to=wire.http.Response)
+                else:
+                    await self._api.post("/", cast_to=wire.http.Response, body=body)
+            return call.result, call.sent
+        except wire.Ended as ended:
+            if isinstance(ended.reason, MedicalTasksError):
+                raise ended.reason from None
+            call.failure = ended.reason
+        except APIError:
+            ending = f"; given up after {call.sent} attempts"
         except TimeoutError:
-            raise AttemptError(
-                "timeout", f"no complete answer within {limit:.3g} s", retry=True
-            ) from None
-        except APITimeoutError as error:
-            if type(error.__cause__).__name__ == "ConnectTimeout":
-                raise AttemptError(
-                    "connection", "no connection within the time allowed", retry=True
-                ) from None
-            raise AttemptError(
-                "timeout", f"no answer within {self.settings.timeout:.3g} s", retry=True
-            ) from None
-        except APIConnectionError as error:
-            cause = error.__cause__
-            if isinstance(cause, MedicalTasksError):
-                raise cause from None  # the guard said no as the request was about to leave
-            raise AttemptError("connection", _broken(cause or error, texts), retry=True) from None
-        except APIStatusError as error:
-            raise chat_reply.read_error(
-                error.status_code,
-                error.response.headers,
-                error.response.text,
-                sent=texts,
-                secret=self.settings.api_key,
-            ) from None
-        finally:
-            replica.in_flight -= 1
-        return read(text)
+            ending = f"; given up after {call.sent} attempts in total_time={self.settings.total_time:g} s"
+        late = AttemptError("timeout", "no answer", retry=True)
+        failure = call.failure or late
+        where = f"{call.replica.url}: " if self.settings.replicas and call.replica else ""
+        raise CallFailed(
+            failure.reason,
+            where + _detail(failure) + ending,
+            attempts=call.sent,
+            every_call=failure.every_call,
+        ) from failure
 
 
-def _told(failure: AttemptError) -> str:
+def _detail(failure: AttemptError) -> str:
     """The failure's detail; without the server's words, however they may quote the question, when credentialed text is held."""
-    if policy.protecting() and failure.reason not in _OWN_WORDS:
+    from medical_tasks.models.wire import OWN_WORDS
+
+    if policy.protecting() and failure.reason not in OWN_WORDS:
         return f"{failure.reason} (the server's words are left out: it was sent text of credentialed data)"
     return failure.detail
-
-
-def _broken(cause: BaseException, sent: Sequence[str]) -> str:
-    """Says how a connection broke; a malformed reply, and a proxy's refusal, are quoted by the library that met them."""
-    kind, words = type(cause).__name__, " ".join(str(cause).split())
-    theirs = kind not in _SYSTEM_WORDS
-    return (
-        kind
-        if not words or (theirs and (policy.protecting() or chat_reply.quoted_from(words, sent)))
-        else f"{kind}: {words}"
-    )
-
-
-def _total(reply: object) -> int | None:
-    if not isinstance(reply, Reply) or reply.prompt_tokens is None or reply.output_tokens is None:
-        return None
-    return reply.prompt_tokens + reply.output_tokens
-
-
-def _sender(path: str, body: Mapping[str, Any] | None = None) -> _Send:
-    async def send(api: AsyncOpenAI) -> str:
-        base, kind = str(api.base_url).rstrip("/"), cast(Any, http_library().Response)
-        # `/../` leads to what stands beside the API's version.
-        url = (
-            _VERSION.sub("", base) + path.removeprefix("/..")
-            if path.startswith("/../")
-            else base + path
-        )
-        response = await (
-            api.get(url, cast_to=kind) if body is None else api.post(url, cast_to=kind, body=body)
-        )
-        return str(response.text)
-
-    return send
-
-
-def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
-    """The entry of a model in a server's list, or the list's first one where it is not there; empty for no such list."""
-    listed = reply.get("data") if isinstance(reply, dict) else None
-    entries = [
-        entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)
-    ]
-    return next(
-        (entry for entry in entries if entry.get("id") == model), entries[0] if entries else {}
-    )
 
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:
@@ -541,95 +281,3 @@ def encodable_chat(messages: Sequence[Message]) -> list[Message]:
     return [
         Message(role=message["role"], content=readable(message["content"])) for message in messages
     ]
-
-
-_HTTP_LOGGERS = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
-_USER = re.compile(r"//[^/@]*@")
-_SOCKET_HOST = (
-    "http://localhost"  # what a server on a unix socket is called in the request's Host line
-)
-
-
-def proxy_for(base_url: str) -> str | None:
-    """Returns the proxy that the environment names for an address, None for none."""
-    address = read_address(base_url)
-    if address is None or not address.host or is_loopback_host(base_url):
-        return None
-    if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(address.host):
-        return None
-    proxies = urllib.request.getproxies()
-    found = proxies.get(address.scheme) or proxies.get("all")
-    return found if found is None or "://" in found else f"http://{found}"
-
-
-def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
-    """Opens a client for one endpoint; raises RefusedError when the environment's proxy may not see the text."""
-    from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient
-
-    http = http_library()
-
-    if policy.protecting():
-        # A server's status line and headers may repeat what it was sent, and these libraries log both.
-        for name in _HTTP_LOGGERS:
-            logging.getLogger(name).setLevel(logging.WARNING)
-    address = read_address(base_url)
-    settings: dict[str, Any] = {
-        "follow_redirects": False,
-        "trust_env": not is_loopback_host(base_url),
-    }
-    settings["event_hooks"] = {"request": [_asks_guard(base_url, purpose)]}
-    if address is not None and address.socket:
-        settings["transport"] = http.AsyncHTTPTransport(
-            uds=address.socket,
-            verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            limits=DEFAULT_CONNECTION_LIMITS,
-        )
-    elif base_url.startswith("http://") and is_loopback_host(base_url):
-        # Plain http needs no certificates, and reading them takes longer than many a call.
-        settings["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    elif policy.protecting() and not is_loopback_host(base_url):
-        proxy = proxy_for(base_url)
-        if proxy is not None:
-            # Its user and password are for the proxy alone, not for messages and the audit log.
-            policy.require_endpoint(_USER.sub("//", proxy), f"proxy on the way to the {purpose}")
-        # The proxy asked about is the one taken; certificates named by the environment count as before.
-        settings |= {
-            "trust_env": False,
-            "proxy": proxy,
-            "verify": http.create_ssl_context(trust_env=True),
-        }
-    return DefaultAsyncHttpxClient(**settings)
-
-
-def http_library() -> Any:
-    """The HTTP library that the installed version of openai stands on: httpx, or its successor."""
-    from openai import DefaultAsyncHttpxClient
-
-    base = next(kind for kind in DefaultAsyncHttpxClient.__mro__ if kind.__name__ == "AsyncClient")
-    return importlib.import_module(base.__module__.partition(".")[0])
-
-
-def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
-    address = read_address(base_url)
-    on_socket = address is not None and bool(address.socket)
-
-    async def ask(request: Any) -> None:
-        url = base_url if on_socket else str(request.url)
-        policy.require_endpoint(url, purpose)
-        if not on_socket and policy.protecting() and is_loopback_host(url):
-            request.extensions = {**request.extensions, "trace": check_peer}
-
-    return ask
-
-
-async def check_peer(event: str, info: Mapping[str, Any]) -> None:
-    """Refuses a new connection before a byte is sent: a local name may lead elsewhere since it was last looked up."""
-    if not event.endswith("connect_tcp.complete"):
-        return
-    stream = info["return_value"]
-    peer = stream.get_extra_info("server_addr")
-    if not peer or not is_loopback_number(str(peer[0])):
-        await stream.aclose()
-        raise RefusedError(
-            MESSAGES["other_address"].format(peer=peer[0] if peer else "an unknown address")
-        )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 _SHOWN = 300  # characters of a server's message in a detail
+_KEY = 8  # characters of a key; anything shorter is a word that stands for none, as "none"
 _RUN = 3  # consecutive words that count as a quotation
 
 # How servers say that prompt and answer do not fit: OpenAI and vLLM, llama.cpp, TGI, Anthropic-compatible gateways.
@@ -80,7 +80,8 @@ class AttemptError(NoAnswerError):
     ) -> None:
         super().__init__(reason, detail)
         self.retry = retry
-        self.wait = wait
+        self.wait = wait  # how long the server asks to wait after a 429, None where it does not say
+        self.response: Any = None  # of a server that answered with an error
         self.every_call = every_call
 
 
@@ -114,6 +115,17 @@ def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
     )
 
 
+def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
+    """The entry of a model in a server's list, or the list's first one where it is not there; empty for no such list."""
+    listed = reply.get("data") if isinstance(reply, dict) else None
+    entries = [
+        entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)
+    ]
+    return next(
+        (entry for entry in entries if entry.get("id") == model), entries[0] if entries else {}
+    )
+
+
 def _read_prompt_logprobs(body: Mapping[str, Any]) -> Sequence[Any] | None:
     """Finds a field of vLLM's: the reply's own for a chat, the choice's for a plain prompt, which some gateways imitate."""
     for part in (body, body["choices"][0]):
@@ -131,30 +143,49 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
         )
     finish = choice.get("finish_reason")
     finish = finish if isinstance(finish, str) else "" if finish is None else "no text"
-    text = message.get("content")
+    text = _text_of(message)
     if finish == "content_filter" and not text:
         raise AttemptError(
             "refused by filter", "the server's content filter withheld the answer", retry=False
         )
-    if text is None and isinstance(message.get("refusal"), str):
-        text = message["refusal"]  # the model's own words, declining: an answer like any other
-    if text is None and finish == "length" and output_tokens:
-        # The model spent its whole allowance on hidden reasoning: it answered nothing, and would again.
-        text = ""
-    if not isinstance(text, str):
-        if message.get("tool_calls"):
-            raise AttemptError(
-                "tool call", "the model called a tool, though none was offered", retry=False
-            )
+    if text is None and message.get("tool_calls"):
+        raise AttemptError(
+            "tool call", "the model called a tool, though none was offered", retry=False
+        )
+    if text is None and not output_tokens:
         raise AttemptError(
             "empty content", f"HTTP 200 without text (finish reason {finish!r})", retry=True
         )
+    # Without a text, though tokens were written and paid for: the model kept all it thought to itself.
+    return Choice(text=text or "", finish=finish, logprobs=_read_logprobs(choice))
+
+
+def _text_of(message: Mapping[str, Any]) -> str | None:
+    """The text of a message, whose content may be a list of parts; None where it has none.
+
+    Example: `[{"type": "thinking", ...}, {"type": "text", "text": "B"}]` is "B".
+    """
+    content, refusal = message.get("content"), message.get("refusal")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and _is_text(part)]
+    if texts:
+        return "".join(text for text in texts if isinstance(text, str))
+    # The model's own words, declining: an answer like any other.
+    return refusal if isinstance(refusal, str) else None
+
+
+def _is_text(part: Mapping[str, Any]) -> bool:
+    return part.get("type", "text") in ("text", "output_text")
+
+
+def _read_logprobs(choice: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...] | None:
     value = choice.get("logprobs")
     entries = value.get("content") if isinstance(value, dict) else None
-    known = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
-    return Choice(
-        text=text, finish=finish, logprobs=tuple(entries) if known and entries is not None else None
-    )
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        return None
+    return tuple(entries)
 
 
 def read_error(
@@ -177,7 +208,7 @@ def read_error(
             return AttemptError("quota exhausted", detail, retry=False, every_call=True)
         return AttemptError("rate limited", detail, retry=True, wait=requested_wait(headers))
     if status in (408, 409) or (status >= 500 and status != _NOT_OFFERED):
-        return AttemptError(f"http {status}", detail, retry=True, wait=requested_wait(headers))
+        return AttemptError(f"http {status}", detail, retry=True)
     if status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
         return AttemptError("prompt too long", detail, retry=False)
     if status == 400 and _FILTERED.search(text):
@@ -210,7 +241,7 @@ def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
         message = _field(body, name)
         if isinstance(message, str) and message.strip():
             shown = " ".join(message.split())[:_SHOWN]
-            if secret and secret in shown:
+            if len(secret) >= _KEY and secret in shown:
                 return " (server's message left out: it holds the key)"
             if quoted_from(shown, sent):
                 return " (server's message left out: it quotes the question)"
@@ -252,12 +283,6 @@ def whole_number(value: object, least: int = 0) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool) and least <= value < 1 << 31
         else None
     )
-
-
-def pause_before(retry: int, first: float, longest: float, chance: random.Random) -> float:
-    """Seconds to wait before a retry; they double, shortened by up to half at random so that clients do not come back together."""
-    # The exponent is bounded so that a huge retry number does not overflow.
-    return min(longest, first * 2.0 ** min(retry, 60)) * chance.uniform(0.5, 1.0)
 
 
 def requested_wait(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:

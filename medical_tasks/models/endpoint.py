@@ -33,9 +33,8 @@ from medical_tasks.models.chat_client import (
     ChatSettings,
     Completion,
     encodable_chat,
-    listed_model,
 )
-from medical_tasks.models.chat_reply import whole_number
+from medical_tasks.models.chat_reply import listed_model, whole_number
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, check_config, quiet_libraries
 from medical_tasks.models.encoder import open_tokenizer, readable

@@ -73,32 +73,6 @@ def read_addresses(text: str) -> list[str]:
     ]
 
 
-def parse_model_args(text: str, *, option: str = "--model-args") -> dict[str, str]:
-    """Reads `k=v,k=v`; a value with commas stands in double quotes."""
-    import csv
-
-    if not text.strip():
-        return {}
-    found: dict[str, str] = {}
-    # The csv reader wants the quote first in its field: k="a,b" becomes "k=a,b".
-    quoted = re.sub(r'(^|,)\s*([^,="]+)="', r'\1"\2=', text)
-    try:
-        parts = next(csv.reader([quoted], strict=True, skipinitialspace=True))
-    except csv.Error as error:
-        raise UsageError(
-            f"{option} {text!r}: {error}. Give k=v,k=v; a value with commas in double quotes."
-        ) from error
-    for part in parts:
-        name, equals, value = part.partition("=")
-        name = name.strip()
-        if not equals or not name:
-            raise UsageError(f"{option} {text!r}: {part!r} is not of the form name=value.")
-        if name in found:
-            raise UsageError(f"{option} {text!r}: {name!r} is given twice.")
-        found[name] = value.strip()
-    return found
-
-
 HOSTED: dict[str, str] = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com/v1",

@@ -27,7 +27,7 @@ from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
 from medical_tasks.models import supervisor
 from medical_tasks.models.base import Length, Request
-from medical_tasks.models.chat_client import ChatSettings, http_library
+from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint, fingerprint
 from medical_tasks.models.endpoint import (
     EndpointModel,
@@ -534,17 +534,18 @@ _SHOWN_CHARACTERS = 500
 
 def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float = 120.0) -> bool:
     """Asks for a one-token answer, the only sure sign; False while nothing listens, or on 5xx, 404 or 429 while the model loads."""
-    http = http_library()
+    import httpx  # late: not every command asks a server
+
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
     try:
-        with http.Client(
+        with httpx.Client(
             timeout=timeout, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         ) as client:
             response = client.post(
                 f"{base_url.rstrip('/')}/chat/completions", json=body, headers=headers
             )
-    except http.HTTPError:
+    except httpx.HTTPError:
         return False
     if response.status_code in (400, 401, 403, 422):
         told = " ".join(response.text.split())[:_SHOWN_CHARACTERS]

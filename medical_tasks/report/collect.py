@@ -109,7 +109,7 @@ def report_data(
     *,
     title: str = "",
     max_text_bytes: int = MAX_TEXT_BYTES,
-    tell: Callable[[str], None] = lambda said: None,
+    tell: Callable[[str], None] = lambda note: None,
 ) -> ReportData:
     """Reads finished runs.
 
@@ -129,7 +129,7 @@ def report_data(
     order = list(dict.fromkeys(name for run in runs for name in run.entries))
     parts = []
     for name in order:
-        for run in (each for each in runs if name in each.entries):
+        for run in (run for run in runs if name in run.entries):
             parts.append(_read_task(name, run, places, max_text_bytes))
             del run.rows[name]  # a large run's rows take more room than its page
     tasks_shown, lacking = _fitted(parts, max_text_bytes)
@@ -177,10 +177,10 @@ def _fitted(parts: Sequence[_Part], most: int) -> tuple[list[ReportTask], dict[s
     fitted = fit_texts([(task.name, task.items) for task, _, _ in parts], most)
     shown: list[ReportTask] = []
     lacking: dict[str, list[str]] = {}
-    for (task, missing, unread), part in zip(parts, fitted, strict=True):
-        short = _said(part, unread, most)
+    for (task, missing, unread), items in zip(parts, fitted, strict=True):
+        short = _said(items, unread, most)
         texts = " ".join(filter(None, (task.texts, short)))
-        shown.append(replace(task, items=part.items, texts=texts))
+        shown.append(replace(task, items=items.items, texts=texts))
         if lacks := " ".join(filter(None, (missing, short))):
             lacking.setdefault(lacks, []).append(f"{task.name} ({task.run})")
     return shown, lacking
@@ -234,9 +234,9 @@ def _metrics(task: TaskSpec | None, entry: Entry) -> tuple[MetricSpec, ...]:
     metrics = () if task is None else task.metrics
     declared = {metric.name: metric for metric in metrics if not metric.part}
     reported = entry["metrics"]
-    known = [metric for name, metric in declared.items() if name in reported]
+    own = [metric for name, metric in declared.items() if name in reported]
     others = [name for name in reported if name not in declared]
-    return (*known, *(_unknown(name, reported[name], declared) for name in others))
+    return (*own, *(_unknown(name, reported[name], declared) for name in others))
 
 
 def _texts(
@@ -262,20 +262,22 @@ def _texts(
     return texts
 
 
-def _said(part: FittedItems, unread: int, max_bytes: int) -> str:
-    said = []
-    if part.cut:
-        said.append(
-            f"Texts of {part.cut:,} of {len(part.items):,} items are cut in their middle to "
-            f"{part.length:,} characters."
+def _said(fitted: FittedItems, unread: int, max_bytes: int) -> str:
+    sentences = []
+    if fitted.cut:
+        sentences.append(
+            f"Texts of {fitted.cut:,} of {len(fitted.items):,} items are cut in their middle to "
+            f"{fitted.length:,} characters."
         )
-    if emptied := part.emptied + unread:
-        said.append(
-            f"{emptied:,} of {len(part.items):,} items, the last ones, are shown without texts."
+    if emptied := fitted.emptied + unread:
+        sentences.append(
+            f"{emptied:,} of {len(fitted.items):,} items, the last ones, are shown without texts."
         )
-    if said:
-        said.append(f"All texts of a report take at most {max_bytes:,} bytes (--max-text-bytes).")
-    return " ".join(said)
+    if sentences:
+        sentences.append(
+            f"All texts of a report take at most {max_bytes:,} bytes (--max-text-bytes)."
+        )
+    return " ".join(sentences)
 
 
 def _unknown(name: str, value: Json, declared: Mapping[str, MetricSpec]) -> MetricSpec:
@@ -296,17 +298,17 @@ def shown_entry(entry: Entry, *, private: bool) -> JsonDict:
     """
     if not private:
         return dict(entry)
-    made = {**entry, "coverage": _reduced(entry["coverage"])}
+    shown = {**entry, "coverage": _reduced(entry["coverage"])}
     if (judge := entry.get("judge")) is not None:
-        made["judge"] = {**judge, "verdicts": _reduced(judge["verdicts"])}
-    return made
+        shown["judge"] = {**judge, "verdicts": _reduced(judge["verdicts"])}
+    return shown
 
 
-def _reduced(told: Json) -> JsonDict:
+def _reduced(counted: Json) -> JsonDict:
     counts: Counter[str] = Counter()
-    for reason, count in told["unscored"].items():
+    for reason, count in counted["unscored"].items():
         counts[redact_reason(reason)] += count
-    return {**told, "unscored": dict(sorted(counts.items()))}
+    return {**counted, "unscored": dict(sorted(counts.items()))}
 
 
 def report_title(shown: Sequence[ReportTask]) -> str:
@@ -315,26 +317,26 @@ def report_title(shown: Sequence[ReportTask]) -> str:
         ("runs", [task.run for task in shown]),
         ("benchmarks", [task.benchmark or task.name for task in shown]),
     )
-    said = []
-    for kind, each in kinds:
-        names = list(dict.fromkeys(each))
+    parts = []
+    for kind, named in kinds:
+        names = list(dict.fromkeys(named))
         *first, last = names
-        said.append(
+        parts.append(
             f"{len(names)} {kind}"
             if len(names) > 3
             else f"{', '.join(first)} and {last}"
             if first
             else last
         )
-    return " on ".join(said)
+    return " on ".join(parts)
 
 
 def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple[str, ...]:
     """The sentences that hold for the whole report."""
     notes = [f"{folder} was given more than once and is shown once." for folder in repeated]
     by_name: dict[str, list[ReportTask]] = {}
-    for each in shown:
-        by_name.setdefault(each.name, []).append(each)
+    for task in shown:
+        by_name.setdefault(task.name, []).append(task)
     for name, runs in by_name.items():
         for later in runs[1:]:
             notes += _differences(name, runs[0], later)
@@ -343,29 +345,29 @@ def report_notes(shown: Sequence[ReportTask], repeated: Sequence[Path]) -> tuple
 
 def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
     """What keeps two runs of a task apart; each is told against the first run of the task."""
-    found = recipe_differences(
+    differences = recipe_differences(
         name, first.entry["recipe"], second.entry["recipe"], metrics=tuple(first.metrics)
     )
     pair = f"{name}, {first.run} and {second.run}"
-    told = (*found.refused, *(warned.text for warned in found.warned))
-    said = [f"{pair}: {each}" for each in told]
-    for setting, why in found.left_out.items():
+    sentences = (*differences.refused, *(warned.text for warned in differences.warned))
+    notes = [f"{pair}: {sentence}" for sentence in sentences]
+    for setting, why in differences.left_out.items():
         names = ", ".join(metric.name for metric in first.metrics if metric.needs == setting)
-        said.append(f"{pair}: {names or setting} cannot be compared: {why}")
-    return said
+        notes.append(f"{pair}: {names or setting} cannot be compared: {why}")
+    return notes
 
 
 def verdicts_by_item(
     lines: Iterable[Row], ids: Iterable[str], *, private: bool
 ) -> dict[str, tuple[ReportVerdict, ...]]:
     """Gives each item its verdicts."""
-    known = frozenset(ids)
-    found: dict[str, list[ReportVerdict]] = {}
+    item_ids = frozenset(ids)
+    by_item: dict[str, list[ReportVerdict]] = {}
     for line in lines:
-        item = item_of(line["id"], known)
+        item = item_of(line["id"], item_ids)
         if item is not None and "repeat" not in line:  # the texts beside them are of the first
-            found.setdefault(item, []).append(_verdict(line, item, private=private))
-    return {item: tuple(verdicts) for item, verdicts in found.items()}
+            by_item.setdefault(item, []).append(_verdict(line, item, private=private))
+    return {item: tuple(verdicts) for item, verdicts in by_item.items()}
 
 
 def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
@@ -403,19 +405,21 @@ def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):
         return []
     identity = {name: value for name, value in judge.items() if name not in _JUDGE_RECIPE}
-    asked = {
+    setting = {
         "votes": judge.get("votes", 1),
         "mode": judge.get("mode", "single"),
         "prompts": judge["prompts"].get("set", "own"),
         "name": check_set_of(task),
     }
-    check = last_check(identity, **asked)
+    check = last_check(identity, **setting)
     if check is None or "problem" in check:
         return []
-    told = {name: {**check[name], "n": check["scored"]} for name in ("accuracy", "kappa")}
+    measures = {name: {**check[name], "n": check["scored"]} for name in ("accuracy", "kappa")}
     if not (
         points := tuple(
-            point_of(name, each) for name, each in told.items() if each["ci_low"] is not None
+            point_of(name, figures)
+            for name, figures in measures.items()
+            if figures["ci_low"] is not None
         )
     ):
         return []
@@ -425,6 +429,6 @@ def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
             x_label="Measure",
             y_label="Agreement",
             points=points,
-            note=describe(check, judge=str(judge.get("name")), **asked) + ".",
+            note=describe(check, judge=str(judge.get("name")), **setting) + ".",
         )
     ]

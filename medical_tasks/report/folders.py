@@ -63,11 +63,11 @@ def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """Parts folders into those that are new and those that were given before, however they were written."""
     first: list[Path] = []
     again: list[Path] = []
-    known: set[Path] = set()
+    paths: set[Path] = set()
     for folder in folders:
-        place = folder.expanduser().resolve()
-        (again if place in known else first).append(folder)
-        known.add(place)
+        path = folder.expanduser().resolve()
+        (again if path in paths else first).append(folder)
+        paths.add(path)
     return first, again
 
 
@@ -76,8 +76,8 @@ def is_unfinished(folder: Path) -> bool:
 
     Stopped, or still under way.
     """
-    place = folder.expanduser()
-    return (place / SETTINGS_FILE).is_file() and not (place / RESULTS_FILE).exists()
+    path = folder.expanduser()
+    return (path / SETTINGS_FILE).is_file() and not (path / RESULTS_FILE).exists()
 
 
 def run_names(runs: Sequence[FinishedRun]) -> list[str]:
@@ -101,7 +101,7 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
 def short_names(folders: Sequence[Path]) -> list[str]:
     """Names each folder by the last part of its path, and by as many more as tell it from the others."""
     parts = [
-        [part for part in folder.expanduser().resolve().parts if part != "/"] for folder in folders
+        [name for name in folder.expanduser().resolve().parts if name != "/"] for folder in folders
     ]
     names: list[str] = []
     for own in parts:
@@ -120,8 +120,8 @@ def check_entry(path: Path, task: str, entry: Entry, form: type[Form] | None = N
     from medical_tasks.io.forms import complaint
     from medical_tasks.report import forms
 
-    if said := complaint(form or forms.Entry, entry):
-        raise damaged(path, f"{task}: {said}")
+    if problem := complaint(form or forms.Entry, entry):
+        raise damaged(path, f"{task}: {problem}")
 
 
 MARK: Final = "<!-- medical-tasks report -->"
@@ -141,7 +141,7 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
     with several, this one. `wanted`: `html`, `markdown`, `both`; None for both, or for what the
     suffix of `out` says.
     """
-    place = (
+    target = (
         out.expanduser()
         if out is not None
         else folders[0].expanduser()
@@ -149,28 +149,28 @@ def report_places(folders: Sequence[Path], out: Path | None, wanted: str | None)
         else Path()
     )
     named = next(
-        (form for form, suffixes in _SUFFIXES.items() if place.suffix.lower() in suffixes), None
+        (form for form, suffixes in _SUFFIXES.items() if target.suffix.lower() in suffixes), None
     )
     if (
         out is not None
         and named is None
-        and not place.is_dir()
-        and _OTHER_SUFFIX.fullmatch(place.suffix.lower())
+        and not target.is_dir()
+        and _OTHER_SUFFIX.fullmatch(target.suffix.lower())
     ):
         raise UsageError(
-            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {place.suffix}. Give "
+            f"--out {out}: a report is HTML (.html) or Markdown (.md), not {target.suffix}. Give "
             "such a name, or a folder."
         )
-    if out is None or place.is_dir() or named is None:
+    if out is None or target.is_dir() or named is None:
         forms = tuple(_NAMES) if wanted in (None, "both") else (str(wanted),)
-        places = {form: place / _NAMES[form] for form in forms}
+        places = {form: target / _NAMES[form] for form in forms}
     elif wanted not in (None, named):
         raise UsageError(
             f"--out {out}: by its suffix it is {named}, but --format is {wanted}. Give a folder, "
             "or leave one of the two out."
         )
     else:
-        places = {named: place}
+        places = {named: target}
     for path in places.values():
         check_place(path)
     return places

@@ -68,8 +68,8 @@ def escaped(text: str) -> Markup:
     if isinstance(text, Markup):
         return text
     text = str(text).replace("\r\n", "\n").replace("\r", "\n")
-    text = _UNSTORABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    text = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    text = _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    text = _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
     # Both end a line for some readers of HTML and for none of ours.
     return Markup(html.escape(text).replace("\u2028", "&#x2028;").replace("\u2029", "&#x2029;"))
 

@@ -114,8 +114,8 @@ def _environment(finalize: Callable[[Any], Any]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    known = (code, as_json, metrics, breakdowns, published, entry_notes, paper_lines)
-    environment.globals |= {each.__name__: each for each in known}
+    functions = (code, as_json, metrics, breakdowns, published, entry_notes, paper_lines)
+    environment.globals |= {function.__name__: function for function in functions}
     environment.globals |= {"own": _own, "points": _points}
     return environment
 
@@ -142,9 +142,9 @@ def as_json(value: object) -> Markup:
 
 def markdown_table(table: Table) -> Markup:
     """Writes a table without its drawings."""
-    shown = [place for place, column in enumerate(table.columns) if column.kind != "plot"]
-    header = [cell(table.columns[place].label) for place in shown]
-    rows = [[_written(row.cells[place]) for place in shown] for row in table.rows]
+    shown = [index for index, column in enumerate(table.columns) if column.kind != "plot"]
+    header = [cell(table.columns[index].label) for index in shown]
+    rows = [[_written(row.cells[index]) for index in shown] for row in table.rows]
     first, *others = (f"| {' | '.join(cells)} |" for cells in (header, *rows))
     return Markup("\n".join([first, "|" + "---|" * len(header), *others]))
 

@@ -64,8 +64,8 @@ def render_page(data: ReportData) -> str:
         by_name.setdefault(task.name, []).append(task)
     # A section's id has the task's name, where that can stand in one.
     bases = (
-        name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{place}-"
-        for place, name in enumerate(by_name)
+        name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{index}-"
+        for index, name in enumerate(by_name)
     )
     held: list[Markup] = []
     body = rendered(
@@ -82,7 +82,7 @@ def render_page(data: ReportData) -> str:
     # The items of a large run go in last: each time a page is put together it is in memory once
     # more. No text holds the mark.
     parts = document(data.title, body).split(_HELD)
-    return "".join(held[int(part)] if place % 2 else part for place, part in enumerate(parts))
+    return "".join(held[int(text)] if index % 2 else text for index, text in enumerate(parts))
 
 
 def judges_page(choice: Json) -> str:
@@ -101,7 +101,7 @@ def judges_page(choice: Json) -> str:
             detail=f"$ {row['$'][0]} and {row['seconds'][0]} s for 1,000 verdicts",
         )
         for name, row in sorted(
-            rows.items(), key=lambda each: (each[1][spent][1] is None, each[1][spent][1] or 0.0)
+            rows.items(), key=lambda pair: (pair[1][spent][1] is None, pair[1][spent][1] or 0.0)
         )
     ]
     lines = [Line(point.label, [point]) for point in points]
@@ -114,7 +114,7 @@ def judges_page(choice: Json) -> str:
             Column(name="judge", label="Judge", header=True),
             *(Column(name=name, label=name, kind="number") for name in COLUMNS),
         ],
-        rows=[Row([name, *(Cell(*each) for each in row.values())]) for name, row in rows.items()],
+        rows=[Row([name, *(Cell(*pair) for pair in row.values())]) for name, row in rows.items()],
         caption="The judges that were checked on these pairs.",
     )
     return document(
@@ -129,13 +129,13 @@ def _runs(data: ReportData) -> Table:
         runs.setdefault(task.run, []).append(task)
     rows = []
     for name, tasks in runs.items():
-        asked = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
+        count = sum(int(task.entry["coverage"]["asked"]) for task in tasks)
         judges = _joined(str((task.entry.get("judge") or {}).get("name", "")) for task in tasks)
         cells: Cells = [
             name,
             _joined(task.model for task in tasks),
             _joined(task.name for task in tasks),
-            Cell(f"{asked:,}", asked),
+            Cell(f"{count:,}", count),
             judges or "none",
             _joined(task.folder for task in tasks),
         ]
@@ -193,7 +193,7 @@ def task_section(
     `every`: the report's tasks by name, for views of several. `held`: takes the items, which the
     section marks the place of.
     """
-    told = {name for task in tasks for name in task.entry["metrics"]}
+    reported = {name for task in tasks for name in task.entry["metrics"]}
     held.append(script_json(items_json(tasks)))
     views = list(_views(tasks, every, base=base))
     apart = {by for by, _, _ in views}
@@ -205,17 +205,17 @@ def task_section(
         tasks=tasks,
         base=base,
         figures=_figures(tasks),
-        papers=[(", ".join(runs), said) for said, runs in papers.items()],
+        papers=[(", ".join(runs), line) for line, runs in papers.items()],
         metrics=html_table(metrics_table(tasks, id=f"{base}-metrics")),
-        meanings=[spec for spec in tasks[0].metrics if spec.name in told],
+        meanings=[spec for spec in tasks[0].metrics if spec.name in reported],
         chart=_chart(tasks, tasks[0].headline, base=base) if tasks[0].headline else None,
         run_mark=interval_mark(0.5, 0.2, 0.8),
         paper_mark=interval_mark(0.5, None, None, published=True),
         notes=[(task.run, text) for task in tasks for text in _notes(task)],
         views=views,
         breakdowns=[
-            (by, _breakdown(tasks, by, f"{base}-by{place}"))
-            for place, by in enumerate(
+            (by, _breakdown(tasks, by, f"{base}-by{index}"))
+            for index, by in enumerate(
                 dict.fromkeys(by for task in tasks for by in task.entry["breakdown"])
             )
             if by not in apart
@@ -235,7 +235,7 @@ _MOST_FIGURES = 3
 
 def _figures(tasks: Sequence[ReportTask]) -> list[JsonDict]:
     """The headline of each run, large; of the best alone where there are many."""
-    made = []
+    figures = []
     for task in tasks:
         if name := task.headline:
             metric = clean(task.entry["metrics"][name])
@@ -249,15 +249,15 @@ def _figures(tasks: Sequence[ReportTask]) -> list[JsonDict]:
                 "scored": coverage(task.entry, metric) if some else "",
                 "bounds": bounds(metric),
             }
-            made.append(
+            figures.append(
                 {"run": task.run, "rank": metric["value"] or 0.0, "n": metric["n"], **words}
             )
     spec = tasks[0].spec(tasks[0].headline or "")
     best = max if spec is None or spec.higher_is_better else min
     return (
-        made
-        if len(made) <= _MOST_FIGURES
-        else [{**best(made, key=lambda each: each["rank"]), "of": len(made)}]
+        figures
+        if len(figures) <= _MOST_FIGURES
+        else [{**best(figures, key=lambda figure: figure["rank"]), "of": len(figures)}]
     )
 
 
@@ -282,18 +282,18 @@ def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
     Of ours and the authors', which all runs have, most papers'.
     """
     papers = papers_beside(tasks, name)
-    beside = (each for result in papers for each, ours in result.beside.items() if ours == name)
+    beside = (metric for result in papers for metric, ours in result.beside.items() if ours == name)
     options = dict.fromkeys([name, *beside])
 
-    def known(task: ReportTask, each: str) -> bool:
-        return finite(task.entry["metrics"].get(each, {}).get("value")) is not None
+    def known(task: ReportTask, metric: str) -> bool:
+        return finite(task.entry["metrics"].get(metric, {}).get("value")) is not None
 
     alike = [
-        each
-        for each in options
-        if all(known(task, each) or not known(task, name) for task in tasks)
+        metric
+        for metric in options
+        if all(known(task, metric) or not known(task, name) for task in tasks)
     ]
-    return max(alike, key=lambda each: sum(each in result.metrics for result in papers))
+    return max(alike, key=lambda metric: sum(metric in result.metrics for result in papers))
 
 
 def _points(
@@ -305,23 +305,29 @@ def _points(
     """
     points = []
     for task in tasks:
-        told = task.entry["breakdown"].get(by, {}).get(group, {}) if by else task.entry["metrics"]
-        if name in told:
-            detail = "" if told[name].get("comparable", True) else "not comparable"
-            points.append(point_of(task.run, clean(told[name]), detail=detail))
+        metrics = (
+            task.entry["breakdown"].get(by, {}).get(group, {}) if by else task.entry["metrics"]
+        )
+        if name in metrics:
+            detail = "" if metrics[name].get("comparable", True) else "not comparable"
+            points.append(point_of(task.run, clean(metrics[name]), detail=detail))
     key = f"{name}, {group}" if by else name
-    found = [
-        (each, each.figures[key]) for each in papers_beside(tasks, name) if key in each.figures
+    figures = [
+        (result, result.figures[key])
+        for result in papers_beside(tasks, name)
+        if key in result.figures
     ]
-    spec, judges = tasks[0].spec(name), {each.judge for each, _ in found}
+    spec, judges = tasks[0].spec(name), {result.judge for result, _ in figures}
     alike = all(is_comparable(task.entry) for task in tasks)
-    for each, value in sorted(
-        found, key=lambda pair: pair[1], reverse=spec is None or spec.higher_is_better
+    for result, value in sorted(
+        figures, key=lambda pair: pair[1], reverse=spec is None or spec.higher_is_better
     ):
-        label = published_label(each) + (f" (judge {each.judge})" if len(judges) > 1 else "")
+        label = published_label(result) + (f" (judge {result.judge})" if len(judges) > 1 else "")
         label += "" if alike else " [other setting]"
         points.append(
-            PlotPoint(label=label, value=value, n=each.n_items, published=True, detail=each.source)
+            PlotPoint(
+                label=label, value=value, n=result.n_items, published=True, detail=result.source
+            )
         )
     return list(dict.fromkeys(points))
 
@@ -356,11 +362,11 @@ def _views(
 
     Which breakdown one has the groups of, its drawing, and their table.
     """
-    for place, view in enumerate(tasks[0].views):
-        drawn = _view(view, tasks, every, f"{base}-view{place}")
+    for index, view in enumerate(tasks[0].views):
+        drawn = _view(view, tasks, every, f"{base}-view{index}")
         if drawn:
             numbers = (
-                _breakdown(tasks, view.by, f"{base}-view{place}-table") if view.by else Markup("")
+                _breakdown(tasks, view.by, f"{base}-view{index}-table") if view.by else Markup("")
             )
             yield view.by, drawn, numbers
 
@@ -372,7 +378,7 @@ def _view(
     family = {label: every[name] for name, label in view.tasks.items() if name in every}
     if view.tasks and tasks is not next(iter(family.values()), None):
         return Markup("")  # it stands with the first of its tasks
-    runs = [task for each in family.values() for task in each] or list(tasks)
+    runs = [task for of_task in family.values() for task in of_task] or list(tasks)
     reported = {name for task in runs for name in task.entry["metrics"]}
     names = [counted_as(runs, name) for name in view.metrics if name in reported]
     if view.plane:
@@ -420,10 +426,10 @@ def _few_last(lines: list[Line]) -> list[Line]:
         for line in lines
         if all((point.n or 0) < FEWEST for point in line.points if not point.published)
     ]
-    said = f"Fewer than {FEWEST} items each, too few to tell"
+    heading = f"Fewer than {FEWEST} items each, too few to tell"
     return [
         *(line for line in lines if line not in small),
-        *(replace(line, heading=said) for line in small),
+        *(replace(line, heading=heading) for line in small),
     ]
 
 
@@ -449,28 +455,28 @@ def _unit(tasks: Sequence[ReportTask], name: str) -> str:
 
 
 def _notes(task: ReportTask) -> list[str]:
-    said = entry_notes(task.entry)
+    notes = entry_notes(task.entry)
     reasons = ", ".join(
         f"{count:,} x {reason}" for reason, count in task.entry["coverage"]["unscored"].items()
     )
-    return [*said, f"Not scored, and not counted as wrong: {reasons}."] if reasons else said
+    return [*notes, f"Not scored, and not counted as wrong: {reasons}."] if reasons else notes
 
 
 def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
     """The plots that only a run's items or its judge give, each of one run."""
     for n, task in enumerate(tasks):
-        for place, plot in enumerate(task.plots):
+        for index, plot in enumerate(task.plots):
             title = " · ".join([plot.title, *([task.run] if len(tasks) > 1 else [])])
             lines = [Line(point.label, [point], heading=plot.x_label) for point in plot.points]
-            yield intervals_chart(lines, id=f"{base}-plot{n}-{place}", title=title, note=plot.note)
+            yield intervals_chart(lines, id=f"{base}-plot{n}-{index}", title=title, note=plot.note)
 
 
 def _own_tables(tasks: Sequence[ReportTask], *, base: str) -> Iterable[tuple[str, Markup, str]]:
     """The benchmark's own tables, each of one run: title, table and note."""
     for n, task in enumerate(tasks):
-        for place, shown in enumerate(task.tables):
+        for index, shown in enumerate(task.tables):
             title = " · ".join([shown.title, *([task.run] if len(tasks) > 1 else [])])
-            table = own_table(shown, id=f"{base}-own{n}-{place}", caption=title)
+            table = own_table(shown, id=f"{base}-own{n}-{index}", caption=title)
             yield title, html_table(table), shown.note
 
 

@@ -158,23 +158,24 @@ def fit_texts(
     nothing.
     """
     for length in LENGTHS if max_bytes < sys.maxsize else (max_bytes,):
-        made = [
+        cut_items = [
             [_with_texts(item, partial(cut_middle, length=length)) for item in items]
             for _, items in tasks
         ]
-        wanted = _wanted([name for name, _ in tasks], made)
+        wanted = _wanted([name for name, _ in tasks], cut_items)
         if sum(wanted.values()) <= max_bytes:
             break
     rooms = dict(zip(wanted, _shares(list(wanted.values()), max_bytes), strict=True))
     full = {name for name, room in rooms.items() if room < wanted[name]}
     kept = {
         name: _first_ids(
-            [own for (each, _), own in zip(tasks, made, strict=True) if each == name], rooms[name]
+            [own for (other, _), own in zip(tasks, cut_items, strict=True) if other == name],
+            rooms[name],
         )
         for name in full
     }
     fitted = []
-    for (name, before), after in zip(tasks, made, strict=True):
+    for (name, before), after in zip(tasks, cut_items, strict=True):
         items = [
             new if name not in full or new.id in kept[name] else _with_texts(new, lambda text: "")
             for new in after
@@ -187,12 +188,12 @@ def fit_texts(
     return fitted
 
 
-def _wanted(names: Sequence[str], made: Sequence[Sequence[ReportItem]]) -> dict[str, int]:
+def _wanted(names: Sequence[str], items_of: Sequence[Sequence[ReportItem]]) -> dict[str, int]:
     """How much each task's texts take, those of its runs together."""
     texts: dict[str, set[str]] = {}
-    for name, items in zip(names, made, strict=True):
+    for name, items in zip(names, items_of, strict=True):
         texts.setdefault(name, set()).update(text for item in items for text in _texts(item))
-    return {name: sum(map(size_of, each)) for name, each in texts.items()}
+    return {name: sum(map(size_of, of_task)) for name, of_task in texts.items()}
 
 
 def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
@@ -227,14 +228,14 @@ def _with_texts(item: ReportItem, change: Callable[[str], str]) -> ReportItem:
     """The item with other texts; where none of them changes, the very same one."""
     if all(change(text) is text for text in _texts(item)):
         return item
-    verdicts = tuple(replace(each, text=change(each.text)) for each in item.verdicts)
+    verdicts = tuple(replace(verdict, text=change(verdict.text)) for verdict in item.verdicts)
     question, answer, gold = map(change, (item.question, item.answer, item.gold))
     return replace(item, question=question, answer=answer, gold=gold, verdicts=verdicts)
 
 
 def _texts(item: ReportItem) -> Iterator[str]:
     yield from (item.question, item.answer, item.gold)
-    yield from (each.text for each in item.verdicts)
+    yield from (verdict.text for verdict in item.verdicts)
 
 
 _ENDS_SCRIPT = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
@@ -247,14 +248,14 @@ def script_json(value: object) -> Markup:
         return markup(
             "{",
             ",".join(
-                f"{script_json(str(name))}:{script_json(part)}" for name, part in value.items()
+                f"{script_json(str(name))}:{script_json(inner)}" for name, inner in value.items()
             ),
             "}",
         )
-    if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+    if isinstance(value, list) and value and all(isinstance(inner, dict) for inner in value):
         return markup("[", ",".join(map(script_json, value)), "]")
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return markup(_ENDS_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    return markup(_ENDS_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
@@ -366,14 +367,17 @@ def _columns(
 
 def _verdict_numbers(item: ReportItem, number: Callable[[str], int]) -> list[object]:
     return [
-        [*map(number, (one.id, one.value, one.unscored, one.text)), list(map(number, one.votes))]
-        for one in item.verdicts
+        [
+            *map(number, (verdict.id, verdict.value, verdict.unscored, verdict.text)),
+            list(map(number, verdict.votes)),
+        ]
+        for verdict in item.verdicts
     ]
 
 
 def _written(value: float | None) -> float | None:
-    known = finite(value)
-    return known if known is None else int(known) if known.is_integer() else round(known, 6)
+    number = finite(value)
+    return number if number is None else int(number) if number.is_integer() else round(number, 6)
 
 
 def _group_numbers(
@@ -383,11 +387,11 @@ def _group_numbers(
 
     Several come joined by a blank, and are written as a list.
     """
-    known = task.entry["breakdown"].get(by, {})
-    told: dict[str, list[int] | int] = {"": 0}
+    groups = task.entry["breakdown"].get(by, {})
+    by_text: dict[str, list[int] | int] = {"": 0}
     for joined in dict.fromkeys(
         item.groups.get(by, "") for item in task.items if item.groups.get(by)
     ):
-        numbers = [number(group) for group in groups_of(joined, known)]
-        told[joined] = numbers[0] if len(numbers) == 1 else numbers
-    return [told[item.groups.get(by, "")] for item in task.items]
+        numbers = [number(group) for group in groups_of(joined, groups)]
+        by_text[joined] = numbers[0] if len(numbers) == 1 else numbers
+    return [by_text[item.groups.get(by, "")] for item in task.items]

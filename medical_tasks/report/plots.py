@@ -39,10 +39,10 @@ SHARES = Scale(0.0, 1.0, ((0.0, "0"), (0.25, "25"), (0.5, "50"), (0.75, "75"), (
 
 def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
     """Chooses the axis on which all values can stand; the unit of a share is ""."""
-    known = [
+    numbers = [
         value if abs(value) > _LEAST else 0.0 for value in map(finite, values) if value is not None
     ]
-    low, high = min(known, default=0.0), max(known, default=1.0)
+    low, high = min(numbers, default=0.0), max(numbers, default=1.0)
     if not unit and low >= 0 and high <= 1:
         return SHARES
     if unit in ("cosine", "kappa") and low >= -1 and high <= 1:
@@ -135,14 +135,14 @@ def _ends(point: PlotPoint) -> tuple[float | None, float | None, float | None]:
 
 
 def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> Markup:
-    place = series.index(point.label) if point.label in series else 0
+    index = series.index(point.label) if point.label in series else 0
     drawn = _drawn(
-        *_ends(point), scale=scale, y=10 + 12 * lane, published=point.published, series=place
+        *_ends(point), scale=scale, y=10 + 12 * lane, published=point.published, series=index
     )
     kind = (
         "mt-published"
         if point.published
-        else f"mt-s{place % _COLOURS}{' mt-few' if few(point) else ''}"
+        else f"mt-s{index % _COLOURS}{' mt-few' if few(point) else ''}"
     )
     return markup(f'<g class="mt-point {kind}">', drawn, "</g>")
 
@@ -229,15 +229,15 @@ def plane_svg(
 
     Papers' have numbers for names.
     """
-    known = [pair for pair in pairs if all(finite(point.value) is not None for point in pair)]
-    scale = scale_of([end for across, _ in known for end in _ends(across)], unit)
+    drawn = [pair for pair in pairs if all(finite(point.value) is not None for point in pair)]
+    scale = scale_of([end for across, _ in drawn for end in _ends(across)], unit)
     return rendered(
         "plane.html",
         id=id,
         title=title,
         labels=labels,
-        pairs=known,
-        numbered=[across for across, _ in known if across.published],
+        pairs=drawn,
+        numbered=[across for across, _ in drawn if across.published],
         x=lambda value: None if finite(value) is None else scale.percent(value),
         y=lambda value: (
             None if finite(value) is None else _TOP + _HEIGHT * (1 - SHARES.percent(value) / 100)
@@ -260,14 +260,14 @@ def interval_words(point: PlotPoint, unit: str = "") -> str:
     if value is None:
         return "n/a"
     sign = "" if unit else " %"
-    said = f"{number(value, unit)}{sign}"
+    words = f"{number(value, unit)}{sign}"
     low, high = finite(point.low), finite(point.high)
     if low is not None and high is not None:
-        said += f" ({number(low, unit)} to {number(high, unit)})"
+        words += f" ({number(low, unit)} to {number(high, unit)})"
     if point.n is not None:
-        said += f", n = {point.n:,}"
+        words += f", n = {point.n:,}"
     if point.published:
-        said += ", reported"
+        words += ", reported"
     if few(point):
-        said += ", too few to tell"
-    return f"{said}, {point.detail}" if point.detail else said
+        words += ", too few to tell"
+    return f"{words}, {point.detail}" if point.detail else words

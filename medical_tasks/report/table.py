@@ -108,10 +108,10 @@ class Table:
 
     def without(self, name: str) -> Table:
         """The same table without a column."""
-        place = next(n for n, column in enumerate(self.columns) if column.name == name)
+        index = next(n for n, column in enumerate(self.columns) if column.name == name)
 
         def rest(cells: Sequence[Any]) -> list[Any]:
-            return [*cells[:place], *cells[place + 1 :]]
+            return [*cells[:index], *cells[index + 1 :]]
 
         rows = [replace(row, cells=rest(row.cells)) for row in self.rows]
         return replace(self, columns=rest(self.columns), rows=rows)

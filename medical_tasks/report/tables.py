@@ -74,8 +74,8 @@ def _plot(scale: Scale) -> Column:
 
 def clean(metric: Metric) -> JsonDict:
     """A metric whose values are numbers or None: what is `nan`, infinite or absent is None."""
-    known = {name: finite(metric.get(name)) for name in _NUMBERS}
-    return {**metric, **known, "n": metric.get("n", 0)}
+    numbers = {name: finite(metric.get(name)) for name in _NUMBERS}
+    return {**metric, **numbers, "n": metric.get("n", 0)}
 
 
 def sort_value(value: float | None, unit: str = "") -> float | None:
@@ -88,32 +88,32 @@ def metric_cells(metric: Metric, *, strong: bool = False, scale: Scale = SHARES)
 
     One with a unit of its own stands on no axis of shares.
     """
-    known = clean(metric)
-    value, low, high = known["value"], known["ci_low"], known["ci_high"]
-    unit = known.get("unit", "")
-    few = bool(known.get("too_few"))
+    cleaned = clean(metric)
+    value, low, high = cleaned["value"], cleaned["ci_low"], cleaned["ci_high"]
+    unit = cleaned.get("unit", "")
+    few = bool(cleaned.get("too_few"))
     draw = partial(interval_mark, value, low, high, scale=scale, few=few)
-    ends = interval({**known, "too_few": False})
+    ends = interval({**cleaned, "too_few": False})
     return [
         Cell(
-            valued(known),
+            valued(cleaned),
             sort_value(value, unit),
             title=str(metric.get("reason", "")),
             strong=strong,
         ),
         Cell(draw=draw if not unit or scale is not SHARES else None),
         Cell(ends, sort_value(low, unit), note="too few to tell" if few else ""),
-        Cell(f"{known['n']:,}", known["n"]),
+        Cell(f"{cleaned['n']:,}", cleaned["n"]),
     ]
 
 
 def coverage_cell(entry: Entry, metric: Metric | None = None) -> Cell:
     """Writes how many of the items asked were scored on a metric, and why the others were not."""
     counts = entry["coverage"]
-    asked, decided = counts["asked"], scored(entry, metric)
+    total, decided = counts["asked"], scored(entry, metric)
     reasons = "; ".join(f"{count} x {reason}" for reason, count in counts["unscored"].items())
-    title = f"not scored: {reasons}" if reasons and decided < asked else ""
-    return Cell(coverage(entry, metric), decided / asked if asked else None, title=title)
+    title = f"not scored: {reasons}" if reasons and decided < total else ""
+    return Cell(coverage(entry, metric), decided / total if total else None, title=title)
 
 
 def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
@@ -227,7 +227,7 @@ def breakdown_table(
 def _numbers(labels: Iterable[str]) -> list[Column]:
     """Columns of further metrics."""
     return [
-        Column(name=f"m{place}", label=label, kind="number") for place, label in enumerate(labels)
+        Column(name=f"m{index}", label=label, kind="number") for index, label in enumerate(labels)
     ]
 
 
@@ -240,16 +240,18 @@ def _in_all(entries: Sequence[Mapping[str, Metric]], order: Sequence[str]) -> li
 
 def _label(tasks: Sequence[ReportTask], name: str) -> str:
     """A metric's heading; one run whose average lacks a metric is enough to mark it."""
-    known = (task.entry["metrics"].get(name) for task in tasks)
-    labels = {metric_label(name, metric) for metric in known if metric}
+    metrics = (task.entry["metrics"].get(name) for task in tasks)
+    labels = {metric_label(name, metric) for metric in metrics if metric}
     return max(labels, default=name, key=len)
 
 
 def _other(metric: Metric) -> Cell:
-    known = clean(metric)
-    unit = known.get("unit", "")
-    ends = interval({**known, "too_few": False})
-    return Cell(number(known["value"], unit), sort_value(known["value"], unit), note=f"({ends})")
+    cleaned = clean(metric)
+    unit = cleaned.get("unit", "")
+    ends = interval({**cleaned, "too_few": False})
+    return Cell(
+        number(cleaned["value"], unit), sort_value(cleaned["value"], unit), note=f"({ends})"
+    )
 
 
 NOT_STATED: Final = "–"
@@ -272,7 +274,7 @@ def published_table(
     for task in tasks:
         for name, metric in task.entry["metrics"].items():
             units.setdefault(name, str(metric.get("unit", "")))
-    order = {spec.name: place for place, spec in enumerate(tasks[0].metrics)}
+    order = {spec.name: index for index, spec in enumerate(tasks[0].metrics)}
     names = list(dict.fromkeys(name for result in results for name in result.figures))
     names.sort(key=lambda name: order.get(name.partition(",")[0], len(order)))
     notes = list(dict.fromkeys(filter(None, (result.differences for result in results))))
@@ -281,8 +283,8 @@ def published_table(
         n = result.n_items
         note: Cell | str = "none named"
         if result.differences:
-            place = notes.index(result.differences) + 1
-            note = Cell(f"note {place}", href=f"#{id}-note-{place}")
+            index = notes.index(result.differences) + 1
+            note = Cell(f"note {index}", href=f"#{id}-note-{index}")
         cells: Cells = [
             result.model,
             result.setting,
@@ -314,8 +316,11 @@ def published_table(
 
 
 def _figure(value: float | None, unit: str) -> Cell:
-    known = finite(value)
-    return Cell(NOT_STATED if known is None else number(known, unit), sort_value(known, unit))
+    finite_value = finite(value)
+    return Cell(
+        NOT_STATED if finite_value is None else number(finite_value, unit),
+        sort_value(finite_value, unit),
+    )
 
 
 def plain_table(
@@ -327,8 +332,8 @@ def plain_table(
 ) -> Table:
     """A table of texts whose first column names the row."""
     columns = [
-        Column(name=f"c{place}", label=label, header=place == 0)
-        for place, label in enumerate(header)
+        Column(name=f"c{index}", label=label, header=index == 0)
+        for index, label in enumerate(header)
     ]
     return Table(
         id=id, columns=columns, rows=list(map(Row, rows)), caption=caption, show_caption=False

@@ -56,36 +56,36 @@ def text_table(table: Table) -> list[str]:
 
 def entry_notes(entry: Entry) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
-    said = [*_judge(entry), *unclear_notes(entry), *value_notes(entry)]
+    notes = [*_judge(entry), *unclear_notes(entry), *value_notes(entry)]
     if entry.get("usage"):
-        said.append(f"model: {usage_said(entry['usage'])}.")
+        notes.append(f"model: {usage_said(entry['usage'])}.")
     recipe = entry["recipe"]
     if recipe.get("max_samples") is not None:
         note = recipe.get("max_samples_note") or NO_SAMPLE
         taken = f"--max-samples {recipe['max_samples']} took {entry['n_items']:,} items"
-        said.append(f"{taken}, {note} (--subset draws one).")
+        notes.append(f"{taken}, {note} (--subset draws one).")
     if drawn := recipe.get("subset"):
         of = f"{entry['n_items']:,} of {drawn['of']:,} items (seed {drawn['seed']}, strata: {', '.join(drawn['by']) or 'none'})"
         whole = (
             "" if "shard" in recipe else "; values and intervals are of the score on all of them"
         )
-        said.append(f"a random sample of {of}{whole}.")
+        notes.append(f"a random sample of {of}{whole}.")
     if shard := recipe.get("shard"):
-        said.append(
+        notes.append(
             f"part {shard} of the items (--shard), and no result of all: `medical-tasks merge` "
             "makes one run of the parts."
         )
     if entry.get("cut_at_length"):
-        said.append(
+        notes.append(
             f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens)."
         )
     if entry.get("shortened"):
         rule = recipe["truncation"]["rule"]
-        said.append(
+        notes.append(
             f"{entry['shortened']} of {entry['n_items']} questions were shortened to fit the "
             f"model's context ({rule})."
         )
-    return said
+    return notes
 
 
 def _judge(entry: Entry) -> list[str]:
@@ -97,13 +97,13 @@ def _judge(entry: Entry) -> list[str]:
     missing = ", ".join(f"{count} x {reason}" for reason, count in verdicts["unscored"].items())
     lacking = any(not reason.startswith(UNANSWERED) for reason in entry["coverage"]["unscored"])
     if not missing or lacking:
-        said = f"{verdicts['decided']:,} of {verdicts['asked']:,} verdicts" + (
+        counted = f"{verdicts['decided']:,} of {verdicts['asked']:,} verdicts" + (
             f" (missing: {missing})" if missing else ""
         )
     else:
         # Asked again in another way, or decided by others.
-        said = f"{verdicts['decided']:,} verdicts (no score lacks one; replies that gave none: {missing})"
-    parts = [f"judge {judge['name']}: {said}"]
+        counted = f"{verdicts['decided']:,} verdicts (no score lacks one; replies that gave none: {missing})"
+    parts = [f"judge {judge['name']}: {counted}"]
     if judge["from_store"]:
         parts.append(f"{judge['from_store']:,} replies from the store")
     # A judge that asks nobody says so by having no calls.

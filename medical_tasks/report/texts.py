@@ -55,7 +55,7 @@ def report_items(
     for open data. Rows of credentialed data are reduced here once more, so that a file that was not
     cannot give a text away.
     """
-    made = []
+    items = []
     same: dict[Any, Any] = {}  # many items are in the same groups and have the same values
     for row in rows:
         shown, digest = dict(row), str(row.get(DIGEST) or "")
@@ -75,7 +75,7 @@ def report_items(
             for name in ("parsed", "why", "unscored", "unclear")
         )
         parsed, why, unscored, unclear = (same.setdefault(note, note) for note in notes)
-        made.append(
+        items.append(
             ReportItem(
                 id=row["id"],
                 groups=same.setdefault(groups, dict(groups)),
@@ -91,7 +91,7 @@ def report_items(
                 verdicts=verdicts.get(row["id"], ()),
             )
         )
-    return tuple(made)
+    return tuple(items)
 
 
 def _showable(text: str) -> str:
@@ -211,11 +211,11 @@ def _questions(
     task: TaskSpec, data: TaskData, recipe: Recipe, places: TextPlaces
 ) -> tuple[Callable[[Item], str], str, str]:
     """What says what was asked about an item, why it is not there, and how to read it."""
-    asked = recipe.get("prompts")
-    name = asked["set"] if asked else "own"
+    stated = recipe.get("prompts")
+    name = stated["set"] if stated else "own"
     remark = (
         ""
-        if asked
+        if stated
         else "No model was asked here: questions are shown as this suite's own prompts put them."
     )
     options = RunOptions(
@@ -231,7 +231,7 @@ def _questions(
             f"Questions are not shown, since they cannot be put again: {said(error)}",
             "",
         )
-    if asked and prompts.sha256 != asked["sha256"]:
+    if stated and prompts.sha256 != stated["sha256"]:
         why = f"they were put with other prompts, by {recipe.get('suite')}. Use that version."
         return lambda item: "", f"Questions are not shown: {why}", ""
     cut = recipe.get("truncation", {}).get("words_left_out", {})
@@ -266,22 +266,22 @@ _BASELINE = "baseline/"
 def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
     """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer."""
     wanted = {_scored_file(recipe) for recipe in recipes} - {""}
-    for place in places:
-        if place.is_dir():
+    for path in places:
+        if path.is_dir():
             continue
-        if not place.is_file():
+        if not path.is_file():
             raise MissingError(
-                f"{place}: there is no such file. Give --responses the file that `score` scored, "
+                f"{path}: there is no such file. Give --responses the file that `score` scored, "
                 "or the folder of the run."
             )
-        if file_sha256(place) not in wanted:
-            known = (
+        if file_sha256(path) not in wanted:
+            which = (
                 "none of the runs scored a file"
                 if not wanted
                 else "its sha256 is of none that these runs scored"
             )
             raise UsageError(
-                f"{place}: {known}. Give --responses the file that was scored, or leave it out."
+                f"{path}: {which}. Give --responses the file that was scored, or leave it out."
             )
 
 

@@ -7,7 +7,6 @@ is right; scoring decides that.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import re
 import sys
@@ -17,18 +16,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place, redact_reason
 from medical_tasks.io.files import WholeFile
+from medical_tasks.io.tables import TableRow
 from medical_tasks.io.xml_files import workbook_bytes
 from medical_tasks.judges.base import Question, Unreadable, Verdict
 from medical_tasks.judges.reading import Checker, object_reader, quoted, schema_of
 from medical_tasks.judges.session import JudgeSession, judge_kinds
 from medical_tasks.models.usage import Usage
+from medical_tasks.options import Adjudicate
 from medical_tasks.runs.folder import existing_run_folder, is_main_process
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, open_session_in
@@ -267,7 +267,7 @@ class UnclearSheet:
 
 
 def adjudicate_as_asked(
-    arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs
+    arguments: Adjudicate, tasks: Sequence[TaskSpec], specs: Specs
 ) -> UnclearSheet | None:
     """Writes the sheet of a run's unclear answers, filled in where a judge was asked.
 
@@ -327,11 +327,12 @@ class _Readings:
     usage: Usage | None = None
 
 
-def _judge_request(arguments: argparse.Namespace, tasks: Sequence[TaskSpec]) -> JudgeRequest | None:
+def _judge_request(arguments: Adjudicate, tasks: Sequence[TaskSpec]) -> JudgeRequest | None:
     if arguments.judging is not None:
         raise UsageError("--judging: each answer is asked about by itself. Leave it out.")
     if arguments.judge is not None:
-        return judge_request(arguments, [replace(task, judge=True) for task in tasks])
+        judged = [replace(task, judge=True) for task in tasks]
+        return judge_request(arguments, judged, upstream=arguments.upstream)
     options = ("judge_args", "votes", "judge_reply_tokens", "max_judge_calls", "max_judge_tokens")
     chosen = [name for name in (*options, "forecast") if getattr(arguments, name)]
     if chosen:
@@ -472,7 +473,7 @@ def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) 
     return Adjudication(sha256=file_sha256(path), readings=readings, unfilled=unfilled)
 
 
-def _decision(row: SheetRow, responses: Mapping[str, str]) -> tuple[str, Reading | None]:
+def _decision(row: TableRow, responses: Mapping[str, str]) -> tuple[str, Reading | None]:
     """What is wrong with a row, "" for nothing, and its decision, None where there is none."""
     name, text, by = (row.cells[column].strip() for column in ("id", "reading", "read_by"))
     if name not in responses:

@@ -6,8 +6,8 @@ The same command resumes.
 from __future__ import annotations
 
 import contextlib
-from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from medical_tasks.data.construction import make_folder
@@ -17,7 +17,8 @@ from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import JudgeOptions, Question, Verdict
 from medical_tasks.judges.case import CUT, UNREADABLE
 from medical_tasks.judges.session import JudgeSession
-from medical_tasks.models.opener import deciding_args, full_name, parse_model_args
+from medical_tasks.models.opener import deciding_args, full_name
+from medical_tasks.options import WithModel
 from medical_tasks.runs.folder import RunFolder, open_run_folder
 from medical_tasks.runs.judging import open_session_in
 from medical_tasks.runs.results import Json, JsonDict
@@ -59,47 +60,56 @@ class Asked:
 
 @contextlib.contextmanager
 def asked(
-    arguments: Namespace,
+    name: str,
+    arguments: WithModel,
     settings: Json,
     *,
+    step: str,
+    into: Path,
     what: str,
+    forecast: bool = False,
     finished: str = "",
     args: Mapping[str, str] | None = None,
 ) -> Iterator[Asked]:
-    """Opens the model of parsed options for a step; a forecast asks and leaves nothing.
+    """Opens the model of a step; a forecast asks and leaves nothing.
 
-    `what`: what is made. `finished`: the file that is there once an outcome was written. `args`:
-    usual settings of the model.
+    Args:
+        name: of the model.
+        arguments: how it is asked.
+        settings: what else decides what it answers.
+        step: the benchmark and the step, as `ehrnoteqa generate`.
+        into: the folder of the construction.
+        what: what is made, for messages.
+        forecast: only say what asking would take.
+        finished: the file that is there once an outcome was written.
+        args: usual settings of the model, which those given overrule.
     """
     tries, longest = TRIES if arguments.tries is None else arguments.tries, arguments.max_new_tokens
     check_least({"--tries": tries, "--max-new-tokens": longest})
-    name, args = (
-        full_name(arguments.model),
-        {**(args or {}), **parse_model_args(arguments.model_args or "")},
-    )
-    if name.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in name:
+    model, args = full_name(name), {**(args or {}), **arguments.model_args}
+    if model.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in model:
         raise UsageError(
-            f"unknown model {arguments.model!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or "
+            f"unknown model {name!r}. Give hf/PATH, vllm/PATH, vllm-server/NAME or "
             "openai-api/HOST/NAME."
         )
-    options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=arguments.forecast)
+    options = JudgeOptions(reasks=tries - 1, reply_tokens=longest, forecast=forecast)
     opening: JsonDict = {"args": args, "options": options, "label": what, "role": "model"}
     decisive = {
-        "construct": f"{arguments.benchmark} {arguments.step}",
+        "construct": step,
         **settings,
-        "model": name,
-        "model_args": deciding_args(name, args),
+        "model": model,
+        "model_args": deciding_args(model, args),
         "max_new_tokens": longest,
     }
     refusal = f"{what} were begun with other settings ({{}}). Repeat that command to go on, or move this folder away to begin anew."
 
     def folder() -> RunFolder:
-        path = make_folder(arguments.folder)
+        path = make_folder(into)
         begun = bool(finished) and (path / finished).exists()
         own = make_folder(path / GENERATION)
         return open_run_folder(
             own, decisive, private=policy.protecting(), begun=begun, refusal=refusal
         )
 
-    with open_session_in(folder, name, **opening) as session:
+    with open_session_in(folder, model, **opening) as session:
         yield Asked(session, {**settings, "tries": tries, "max_new_tokens": longest})

@@ -6,7 +6,6 @@ name.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import sys
@@ -37,9 +36,9 @@ from medical_tasks.models.opener import (
     full_name,
     is_local,
     open_model,
-    parse_model_args,
 )
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
+from medical_tasks.options import Run, Score, read_settings
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
@@ -55,6 +54,7 @@ from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.responses import (
+    GivenAnswers,
     check_recipe,
     read_file,
     read_responses,
@@ -81,7 +81,7 @@ Specs = Mapping[str, DatasetSpec]
 BASELINE: Final = "baseline/"
 
 
-def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+def evaluate(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
     """Asks a model and scores its answers.
 
     The run's folder, or None after a forecast and in all but the main process.
@@ -93,16 +93,14 @@ def evaluate(arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Sp
         return _evaluated(arguments, tasks, specs)
 
 
-def _evaluated(
-    arguments: argparse.Namespace, tasks: Sequence[TaskSpec], specs: Specs
-) -> Path | None:
+def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
     name = full_name(arguments.model)
-    model_args = parse_model_args(arguments.model_args)
+    model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
-    task_args = read_task_args(arguments.task_args, tasks)
+    task_args = checked_task_args(arguments.task_args, tasks)
     roles = read_roles(arguments.role, tasks, model=name)
-    judge = judge_request(arguments, tasks, prompts=arguments.prompts)
-    drawn = read_drawn(arguments)
+    judge = judge_request(arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream)
+    drawn = read_drawn(arguments, max_samples=arguments.max_samples)
     _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
     data = {
         task.name: load_task_data(
@@ -171,9 +169,8 @@ def _evaluated(
         return _finished(name, model_args, tasks, data, folder, options, judge)
 
 
-def read_task_args(text: str, tasks: Sequence[TaskSpec]) -> dict[str, str]:
-    """Reads `--task-args`, of which each must be a setting of one of the tasks."""
-    given = parse_model_args(text, option="--task-args")
+def checked_task_args(given: Mapping[str, str], tasks: Sequence[TaskSpec]) -> dict[str, str]:
+    """Checks `--task-args`, of which each must be a setting of one of the tasks."""
     known = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
     for name in given:
         if name not in known:
@@ -182,7 +179,7 @@ def read_task_args(text: str, tasks: Sequence[TaskSpec]) -> dict[str, str]:
                 f"--task-args: {name!r} is not a setting of "
                 f"{', '.join(task.name for task in tasks)}. {said}"
             )
-    return given
+    return dict(given)
 
 
 def read_roles(
@@ -209,7 +206,7 @@ def read_roles(
         name = full_name(name)
         if name.startswith("baseline/"):
             raise UsageError(f"--role {text}: a baseline answers tasks and cannot talk.")
-        roles[role] = RoleChoice(name=name, args=parse_model_args(args, option=f"--role {role}"))
+        roles[role] = RoleChoice(name=name, args=read_settings(args, option=f"--role {role}"))
     lacking = [role for role in wanted if role not in roles]
     if lacking and not model.startswith("baseline/"):
         role = lacking[0]
@@ -395,15 +392,28 @@ def _opened_roles(
 
 
 def rescore(
-    arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec
+    arguments: Score,
+    task: TaskSpec,
+    spec: DatasetSpec,
+    responses: Path | GivenAnswers | None = None,
 ) -> tuple[Path, bool] | None:
-    """Scores answers that are there: the folder, and whether an item has none.
+    """Scores answers that are there.
 
-    None after a forecast and in further processes.
+    Args:
+        arguments: what is scored, and how.
+        task: to which the answers are.
+        spec: the task's dataset.
+        responses: the answers, where they are not in the file `arguments.responses`.
+
+    Returns:
+        The folder, and whether an item has no answer; None after a forecast and in further processes.
     """
+    responses = responses or arguments.responses
     if not is_main_process():
         return None  # there is nothing to share among processes
-    request = judge_request(arguments, [task], prompts=arguments.prompts)
+    request = judge_request(
+        arguments, [task], prompts=arguments.prompts, upstream=arguments.upstream
+    )
     if request is None and arguments.prompts != "own":
         raise UsageError(
             f"--prompts {arguments.prompts}: {task.name} needs no judge, and no model is asked. "
@@ -415,8 +425,11 @@ def rescore(
     ):
         if request is not None:
             check_request(request, [task])
-        with with_source(arguments, task) as given:
-            answered, settings = _answered(task, spec, given)
+        with with_source(
+            task, source=arguments.source, data=arguments.data, config=arguments.config
+        ) as (data, config):
+            read = replace(arguments, data=data, config=config)
+            answered, settings = _answered(task, spec, read, responses)
         settings |= {"subset": list(drawn)} if drawn is not None else {}
         asked = _scoring_args(arguments.task_args, task, answered.recipe)
         answered = replace(
@@ -427,7 +440,7 @@ def rescore(
         # Not the sheet's content: one with more rows filled in is scored into the same folder.
         settings |= {"adjudicated": True} if answered.adjudication is not None else {}
         settings |= {"judge": request.identity} if request is not None else {}
-        path = arguments.out or default_folder(arguments.responses.stem, settings)
+        path = arguments.out or default_folder(responses.stem, settings)
         if request is not None and request.options.forecast:
             _forecast(request, [answered], kept=_kept(path))
             tell("No judge was asked and nothing is written.")
@@ -451,9 +464,9 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
     return read_adjudication(path, task, answered.responses)
 
 
-def _scoring_args(text: str, task: TaskSpec, recipe: Json) -> dict[str, str]:
+def _scoring_args(task_args: Mapping[str, str], task: TaskSpec, recipe: Json) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
-    given = read_task_args(text, [task])
+    given = checked_task_args(task_args, [task])
     questions = [name for name in given if name not in task.scoring_arguments]
     if questions:
         raise UsageError(
@@ -477,23 +490,21 @@ def _kept(path: Path) -> Path | None:
 
 
 def _answered(
-    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
+    task: TaskSpec, spec: DatasetSpec, arguments: Score, file: Path | GivenAnswers
 ) -> tuple[AnsweredTask, JsonDict]:
     """Reads the answers; returns them, and what tells this scoring from others."""
-    if isinstance(arguments.responses, Path) and arguments.responses.is_dir():
+    if isinstance(file, Path) and file.is_dir():
         return _from_run(task, spec, arguments)
     _check_one(subset=arguments.subset, calibration=arguments.calibration)
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
-    content, items = read_file(arguments.responses), data.answerable
+    content, items = read_file(file), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
     check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
-    responses = read_responses(
-        arguments.responses, ids, content=content, check=check, task=task, items=items
-    )
+    responses = read_responses(file, ids, content=content, check=check, task=task, items=items)
     choice = table_choice()
     sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
-    name = f"responses/{arguments.responses.name}{sheet}"
+    name = f"responses/{file.name}{sheet}"
     source: JsonDict = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     if choice.said:
         source["tables"] = choice.said
@@ -513,9 +524,7 @@ def _check_one(**given: object) -> None:
         )
 
 
-def _from_run(
-    task: TaskSpec, spec: DatasetSpec, arguments: argparse.Namespace
-) -> tuple[AnsweredTask, JsonDict]:
+def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[AnsweredTask, JsonDict]:
     """The answers of a run, and what tells this scoring from others."""
     folder: Path = arguments.responses
     entries = read_results(folder)["tasks"]
@@ -557,7 +566,7 @@ def _from_run(
     return answered, {**settings, "data": {task.name: data.identity}}
 
 
-def _check_same_items(folder: Path, recipe: Json, arguments: argparse.Namespace) -> None:
+def _check_same_items(folder: Path, recipe: Json, arguments: Score) -> None:
     """Refuses another configuration or split than the run was on."""
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     other = None

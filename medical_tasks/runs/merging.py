@@ -7,7 +7,6 @@ has.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,8 @@ from medical_tasks.data.task_data import TaskData, asked_part, load_task_data, r
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.io.store import Store
-from medical_tasks.runs.evaluating import Specs, read_task_args
+from medical_tasks.options import Merge
+from medical_tasks.runs.evaluating import Specs, checked_task_args
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import (
     PRIVATE,
@@ -152,7 +152,7 @@ def _alike(recipe: Json) -> JsonDict:
 
 
 def merge_parts(
-    arguments: argparse.Namespace, parts: Sequence[Part], tasks: Sequence[TaskSpec], specs: Specs
+    arguments: Merge, parts: Sequence[Part], tasks: Sequence[TaskSpec], specs: Specs
 ) -> tuple[Path, str] | None:
     """Makes one run of parts.
 
@@ -171,7 +171,9 @@ def merge_parts(
         policy.protect(subjects, policy.attestation_from(arguments)),
         doing("merge the parts of a run"),
     ):
-        request = judge_request(arguments, tasks, prompts=parts[0].settings["prompts"])
+        request = judge_request(
+            arguments, tasks, prompts=parts[0].settings["prompts"], upstream=upstream
+        )
         if request is not None:
             request = _replaying(request, mapping(parts[0].settings.get("judge")), tasks)
         private = any(not policy.text_allowed(spec) for spec in specs.values())
@@ -183,7 +185,7 @@ def merge_parts(
                 _whole(task, specs[task.name], parts, arguments.data, arguments.config)
                 for task in tasks
             ]
-            task_args = read_task_args(arguments.task_args, tasks)
+            task_args = checked_task_args(arguments.task_args, tasks)
             _gather(parts, folder, wholes, upstream)
             reasons = _reasons(parts)
             answered = [_answered(each, folder, reasons, task_args, upstream) for each in wholes]

@@ -27,7 +27,8 @@ from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.io.cell_forms import TableChoice, reading_tables, table_choice
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import is_text, json_lines, named, shown
-from medical_tasks.io.sheets import (
+from medical_tasks.io.store import Texts
+from medical_tasks.io.tables import (
     cell_text,
     folded,
     has_columns,
@@ -35,10 +36,9 @@ from medical_tasks.io.sheets import (
     is_workbook,
     read_content,
     read_json,
-    read_sheet,
+    read_table,
     settled_rows,
 )
-from medical_tasks.io.store import Texts
 from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
@@ -535,7 +535,8 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[s
     ):
         _, content = unzipped(path, content)
     elif not is_json(path, content):
-        return read_sheet(path, content, form=_TABLE, knows=_KNOWS_ANSWERS).rows, True
+        table = read_table(path, content=content, form=_TABLE, knows=_KNOWS_ANSWERS)
+        return [(row.at, row.cells) for row in table.rows], True
     return read_json(path, content, form=_FORM), False
 
 

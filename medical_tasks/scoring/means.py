@@ -86,7 +86,9 @@ def mean_interval(
     return _interval([column, counted], [1.0], clusters, limits, confidence)
 
 
-def proportion_interval(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Estimate:
+def proportion_interval(
+    values: npt.ArrayLike, *, clusters: Clusters | None = None, confidence: float = 0.95
+) -> Estimate:
     """The proportion of items that are right.
 
     Wilson's interval, and `mean_interval` of clusters.
@@ -96,9 +98,9 @@ def proportion_interval(values: npt.ArrayLike, *, clusters: Clusters | None = No
     if clusters is not None:
         codes = cluster_codes(clusters, len(column))[counted]
         if len(np.unique(codes)) < len(codes):
-            return mean_interval(column, clusters=clusters)
+            return mean_interval(column, clusters=clusters, confidence=confidence)
     decided = column[counted]
-    low, high = wilson_interval(int(decided.sum()), len(decided))
+    low, high = wilson_interval(int(decided.sum()), len(decided), confidence=confidence)
     value = float(decided.mean()) if len(decided) else math.nan
     return Estimate(value, low, high, len(decided))
 

@@ -81,12 +81,6 @@ def verdicts(folder: Path) -> dict[str, str]:
     return {row["id"]: row["value"] for row in map(json.loads, lines)}
 
 
-@pytest.fixture
-def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medical_tasks.models.chat_reply.pause_before", lambda *_: 0.001)
-
-
-@pytest.mark.usefixtures("no_waits")
 def test_one_request_in_five_fails_and_no_number_moves(opening: Opening, tmp_path: Path) -> None:
     opening()
     assert main([*RUN, *ASK, "--out", "calm"]) == 0
@@ -102,7 +96,6 @@ def test_one_request_in_five_fails_and_no_number_moves(opening: Opening, tmp_pat
     assert len(verdicts(tmp_path / "storm")) == VERDICTS
 
 
-@pytest.mark.usefixtures("no_waits")
 def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from medical_tasks.construct.decompose.doclens import (
     own_references,
     run,
 )
+from medical_tasks.construct.options import Decompose
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Unscored
 from medical_tasks.runs.responses import Answer
@@ -78,7 +78,7 @@ def test_outputs() -> None:
 
 def test_questions_are_claims_already() -> None:
     with pytest.raises(UsageError, match="meqsum: a question is one claim"):
-        run(argparse.Namespace(side="output", task="meqsum"))
+        run(Decompose(side="output", task="meqsum", out=Path("claims.json")))
 
 
 @pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import asyncio
 import contextlib
@@ -32,9 +31,10 @@ from medical_tasks.guard.addresses import (
     read_host,
 )
 from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
-from medical_tasks.models import chat_client
+from medical_tasks.models import wire
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, check_base_url
+from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer
 from tests.recording_proxy import VARIABLES, RecordingProxy
@@ -124,7 +124,7 @@ def test_a_local_name_must_lead_to_this_machine(
 
 def test_in_process_is_local_and_the_chat_client_agrees_on_what_is() -> None:
     assert (
-        vars(chat_client)["is_loopback_host"]
+        vars(wire)["is_loopback_host"]
         is vars(policy)["is_loopback_host"]
         is addresses.is_loopback_host
     )
@@ -170,25 +170,23 @@ def test_hosts_are_read_in_their_standard_form() -> None:
     assert read_host("10.0.0.7:80") == Address(scheme="host", host="10.0.0.7", port=80)
 
 
-def parsed(*words: str) -> policy.Attestation:
-    parser = argparse.ArgumentParser()
-    policy.add_guard_arguments(parser)
-    return policy.attestation_from(parser.parse_args(words))
+def options_given(*hosts: str, retention: bool = False) -> policy.Attestation:
+    return policy.attestation_from(
+        WithAttestation(allow_remote=hosts, attest_zero_retention=retention)
+    )
 
 
 def test_one_flag_alone_is_wrong_use() -> None:
     with pytest.raises(
         UsageError, match="--allow-remote h alone changes nothing: add --attest-zero-retention"
     ):
-        parsed("--allow-remote", "h")
+        options_given("h")
     with pytest.raises(
         UsageError, match="--attest-zero-retention alone changes nothing: name the host"
     ):
-        parsed("--attest-zero-retention")
-    assert parsed() == policy.NOTHING_ATTESTED
-    both = parsed(
-        "--allow-remote", "a.example", "--allow-remote", "b.example:1", "--attest-zero-retention"
-    )
+        options_given(retention=True)
+    assert options_given() == policy.NOTHING_ATTESTED
+    both = options_given("a.example", "b.example:1", retention=True)
     assert both.hosts == (
         Address(scheme="host", host="a.example"),
         Address(scheme="host", host="b.example", port=1),
@@ -462,11 +460,11 @@ def test_a_proxy_is_a_host_of_its_own(
 
 
 def test_no_proxy_is_kept_to(monkeypatch: pytest.MonkeyPatch, proxy: RecordingProxy) -> None:
-    assert chat_client.proxy_for("http://api.remote.example/v1") is not None
+    assert wire.proxy_for("http://api.remote.example/v1") is not None
     monkeypatch.setenv("NO_PROXY", "remote.example")
     monkeypatch.setenv("no_proxy", "remote.example")
-    assert chat_client.proxy_for("http://api.remote.example/v1") is None
-    assert chat_client.proxy_for("http://127.0.0.1:1/v1") is None
+    assert wire.proxy_for("http://api.remote.example/v1") is None
+    assert wire.proxy_for("http://127.0.0.1:1/v1") is None
 
 
 def test_a_client_opened_before_the_block_is_guarded_too(proxy: RecordingProxy) -> None:
@@ -518,20 +516,20 @@ def test_a_connection_that_leads_elsewhere_is_dropped_before_a_byte_is_sent() ->
         stream = _Stream(peer)
         with pytest.raises(RefusedError, match="Nothing was sent"):
             asyncio.run(
-                chat_client.check_peer("connection.connect_tcp.complete", {"return_value": stream})
+                wire.check_peer("connection.connect_tcp.complete", {"return_value": stream})
             )
         assert stream.closed
     asyncio.run(
-        chat_client.check_peer(
+        wire.check_peer(
             "connection.connect_tcp.complete", {"return_value": _Stream(("127.0.0.1", 80))}
         )
     )
-    asyncio.run(chat_client.check_peer("http11.send_request_body.started", {}))
+    asyncio.run(wire.check_peer("http11.send_request_body.started", {}))
 
 
 def test_a_name_that_changes_its_mind_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     # The name is local when the guard looks; where the connection leads is looked at again by what it really is.
-    monkeypatch.setattr(chat_client, "is_loopback_number", lambda host: False)
+    monkeypatch.setattr(wire, "is_loopback_number", lambda host: False)
     with FaultServer() as server, policy.protect([SUBJECT]):
         with pytest.raises(RefusedError, match="no longer leads to this machine"):
             chat(server.base_url.replace("127.0.0.1", "localhost"))
@@ -581,15 +579,12 @@ def test_unusable_sockets() -> None:
 
 
 def test_every_command_that_reads_items_is_guarded() -> None:
-    folders = [
-        ROOT / "medical_tasks" / "cli",
-        *sorted((ROOT / "medical_tasks" / "benchmarks").iterdir()),
-    ]
-    commands = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    rooms = [ROOT / "medical_tasks" / room for room in ("cli", "lab", "construct", "leaderboard")]
     commands = [
         path
-        for path in commands
-        if path.parent.name == "cli" or "\ndef add_arguments" in path.read_text("utf-8")
+        for room in rooms
+        for path in sorted(room.rglob("*.py"))
+        if "\ndef run(" in path.read_text("utf-8")
     ]
     commands.append(ROOT / "medical_tasks" / "runs" / "evaluating.py")  # `run` and `score`
     assert len(commands) > 20
@@ -607,7 +602,7 @@ def test_every_command_that_reads_items_is_guarded() -> None:
             reading.append(path.stem)
             if "protect" not in used:
                 unguarded.append(path.stem)
-    assert {"evaluating", "errors_report"} <= set(reading)
+    assert {"evaluating", "error_report"} <= set(reading)
     assert unguarded == []
 
 
@@ -621,5 +616,7 @@ def test_clients_of_endpoints_are_made_in_one_place() -> None:
                 makers.setdefault(str(path.relative_to(ROOT / "medical_tasks")), []).append(word)
     assert makers == {
         "data/fetching.py": ["httpx.Client("],
-        "models/chat_client.py": ["DefaultAsyncHttpxClient(", "AsyncOpenAI("],
+        "models/chat_client.py": ["AsyncOpenAI("],
+        "models/server.py": ["httpx.Client("],  # greets the server that it started, on loopback
+        "models/wire.py": ["DefaultAsyncHttpxClient("],
     }

@@ -16,7 +16,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.cell_forms import TableChoice, reading_tables, settled
-from medical_tasks.io.score_table import read_scores
+from medical_tasks.lab.score_table import read_scores
 from medical_tasks.runs.responses import GivenAnswers, read_responses
 from tests.tiny_xlsx import SHEET, with_parts
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.sheets import read_sheet
+from medical_tasks.io.tables import read_table
 from medical_tasks.io.xml_files import DEPTH_LIMIT, SIZE_LIMIT_BYTES, PlainXmlError, xml_root
 from tests.tiny_xlsx import SHEET, TEXTS, with_parts, write_xlsx
 
@@ -23,10 +23,9 @@ ROWS = (NAMES, ("1", "one"), ("2", "two"))
 
 
 def read(path: Path) -> list[tuple[int, dict[str, str]]]:
-    sheet = read_sheet(path, path.read_bytes(), form=AGAIN)
     return [
-        (int(place.split()[1]), {name: cell or "" for name, cell in cells.items()})
-        for place, cells in sheet.rows
+        (row.number, {name: cell or "" for name, cell in row.cells.items()})
+        for row in read_table(path, form=AGAIN).rows
     ]
 
 

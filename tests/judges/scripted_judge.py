@@ -74,7 +74,7 @@ def judge_at(
     url: str, *, sampling: Mapping[str, Any] | None = None, n_choices: bool = False, **limits: Any
 ) -> ChatJudge:
     chat = ChatSettings(
-        base_url=url, model="scripted", first_wait=0.001, longest_wait=0.01,
+        base_url=url, model="scripted",
         **{"concurrency": CONCURRENCY, "max_retries": 6, "timeout": 10.0, **limits},
     )  # fmt: skip
     # Where it listens changes from test to test, and is no part of what it says.

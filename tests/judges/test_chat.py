@@ -67,7 +67,7 @@ def judge_with(
     **limits: Any,
 ) -> ChatJudge:
     chat = ChatSettings(
-        base_url=url, model="m", first_wait=0.001, longest_wait=0.01,
+        base_url=url, model="m",
         **{"concurrency": 8, "max_retries": 2, "timeout": 5.0, **limits},
     )  # fmt: skip
     place = EndpointModel("openai-api/h/m", chat, sampling=sampling or {})

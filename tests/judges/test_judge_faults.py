@@ -79,7 +79,9 @@ def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(sto
         for number in range(100)
     }
     with FaultServer(hopeless, answer=answer) as server:
-        judged = session(judge_at(server.base_url, timeout=1.0, max_retries=1), store)
+        judged = session(
+            judge_at(server.base_url, timeout=1.0, max_retries=1, total_time=4.0), store
+        )
         outcomes = judged.ask(asked)
     assert values(outcomes) == expected
     reasons = Counter(outcome.reason for outcome in outcomes if isinstance(outcome, Unscored))

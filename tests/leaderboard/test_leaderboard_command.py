@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.cli.entry import main, read_words
+from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.board import Board, event_name
+from medical_tasks.leaderboard.options import Leaderboard, Verify
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package import verifying
 from medical_tasks.leaderboard.submission_package.contents import (
@@ -16,6 +17,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
     Verification,
     VerifyOptions,
 )
+from medical_tasks.options import parameters
 from tests.case_tables import tabled
 from tests.leaderboard.made_packages import cases, package
 
@@ -219,5 +221,5 @@ def test_what_was_made_up_is_found_by_the_real_verification(
 
 
 def test_every_option_of_verifying_can_be_given() -> None:
-    for words in (["verify", "FILE"], ["leaderboard", "accept", "ID", "--store", "PLACE"]):
-        assert vars(VerifyOptions()).keys() <= vars(read_words(words[0], words[1:])).keys()
+    for options in (Verify, Leaderboard):
+        assert vars(VerifyOptions()).keys() <= parameters(options).keys()

@@ -297,7 +297,10 @@ def test_what_is_missing_is_told(
     scored: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["submit", "--to", "eval-results"]) == 2
-    assert "give the folder of a finished run" in capsys.readouterr().err
+    assert (
+        "submit --to eval-results needs RUN. See: medical-tasks submit --to eval-results --help"
+        in capsys.readouterr().err
+    )
     assert submit(KQA) == 3
     assert "run: no results.json there" in capsys.readouterr().err
     write(scored)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import random
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +23,6 @@ from medical_tasks.models.chat_client import (
 )
 from medical_tasks.models.chat_reply import (
     AttemptError,
-    pause_before,
     quoted_from,
     read_error,
     read_reply,
@@ -44,8 +42,6 @@ def quick(server: FaultServer, **changes: Any) -> ChatSettings:
         base_url=server.base_url,
         model="m",
         max_retries=3,
-        first_wait=0.001,
-        longest_wait=0.01,
         timeout=5.0,
     )
     return replace(base, **changes)
@@ -177,21 +173,6 @@ NOW = datetime(2025, 9, 24, 12, 0, tzinfo=UTC)
 @pytest.mark.parametrize(("headers", "seconds"), CASES["requested_wait"])
 def test_requested_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert requested_wait(headers, now=NOW) == seconds
-
-
-@given(
-    seed=st.integers(),
-    retry=st.integers(0, 10_000),
-    first_wait=st.floats(0.001, 5),
-    longest=st.floats(0.001, 100),
-)
-@settings(deadline=None, max_examples=50)
-def test_backoff_grows_to_its_bound_and_is_never_less_than_half(
-    seed: int, retry: int, first_wait: float, longest: float
-) -> None:
-    full = min(longest, first_wait * 2 ** min(retry, 40))
-    wait = pause_before(retry, first_wait, longest, random.Random(seed))
-    assert full / 2 <= wait <= full
 
 
 # What must not leave: the question in logs and details, the key, and text by proxies and redirects.

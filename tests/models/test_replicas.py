@@ -75,12 +75,13 @@ def test_load_decides_and_a_killed_replica_costs_no_answer(
 
 
 def test_a_replica_comes_back_and_another_model_in_its_place_does_not(
-    capfd: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("medical_tasks.models.wire.FIRST_ABSENCE_S", 0.0)
     # One request at a time and no waits: the order is certain. Of two idle replicas the first is asked.
     with Replica() as first, Replica() as second:
         first.refused = (4, 5, 6)  # the list of models and two questions were answered
-        model = over(first, second, concurrency=1, first_wait=0.0, longest_wait=0.0)
+        model = over(first, second, concurrency=1)
         assert all(isinstance(each, Answer) for each in results(model, QUESTIONS[:8]).values())
         assert second.chats == [f"question {i}" for i in (2, 3, 4)]
         second.model, first.refused = "other", range(12, 99)

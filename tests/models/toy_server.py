@@ -24,7 +24,7 @@ def model_at(
     """The model that a server serves, asked again soon; `about`: other arguments of `EndpointModel`."""
     chat = ChatSettings(
         base_url=server.base_url, model="toy", key_name="HOST_API_KEY",
-        **{"first_wait": 0.001, "longest_wait": 0.01, "concurrency": 4, "max_retries": 3, "timeout": 30.0, **more},
+        **{"concurrency": 4, "max_retries": 3, "timeout": 30.0, **more},
     )  # fmt: skip
     return EndpointModel(
         "openai-api/host/toy", chat, **{"sampling": {"temperature": 0.0}, **(about or {})}

@@ -20,12 +20,12 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.benchmarks.medcalc_bench import protocol as code_protocol
 from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_CODE
-from medical_tasks.cli.entry import read_words
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
+from medical_tasks.options import Run, parameters
 from medical_tasks.runs import finishing, runner
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish
@@ -645,10 +645,7 @@ def test_what_is_left_as_it_is() -> None:
     # Some never fit, and some models cannot tell.
     assert fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest") == Fitted(items=items)
     assert fit(long, Measuring(1, knows=False)) == Fitted(items=long, measured=False)
-    for each in get_args(Truncate):
-        assert (
-            read_words("run", ["--tasks", "t", "--model", "m", "--truncate", each]).truncate == each
-        )
+    assert parameters(Run)["truncate"].choices == get_args(Truncate)
 
 
 def test_too_long_is_refused_with_a_list() -> None:

@@ -33,7 +33,7 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import check_columns, packaged
 from medical_tasks.io.json_records import is_text, named, shown, text_id
-from medical_tasks.io.sheets import folded, has_columns, read_content, read_sheet, read_table
+from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import Item, TaskSpec
 
@@ -302,20 +302,18 @@ def read_meqsum_rows(config: str, split: str, files: Mapping[str, Path]) -> Iter
         return
     path, names = files[split], MEQSUM_OFFICIAL_COLUMNS[split]
     again = f"Download the {_MEQSUM_FILES[split][1]} again."
-    content = read_content(path, form=again)
-    knows = has_columns(*map(folded, names.values()))
-    sheet = read_sheet(path, content, form=again, knows=knows)
-    check_columns(path, sheet.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
-    for place, cells in sheet.rows:
-        values = {ours: cells[theirs] or "" for ours, theirs in names.items()}
+    table = read_table(path, form=again, knows=has_columns(*map(folded, names.values())))
+    check_columns(path, table.columns, tuple(names.values()), release=_MEQSUM_FILES[split][1])
+    for row in table.rows:
+        values = {ours: row.cells[theirs] or "" for ours, theirs in names.items()}
         _check_texts(
-            f"{path}: {place}",
+            f"{path}: {row.at}",
             values,
             {ours: names[ours] for ours in ("id", "question", "summary")},
         )
         if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
             raise UsageError(
-                f"{path}: {place}, column 'q_id': must be a whole number, got "
+                f"{row.place('q_id')}: must be a whole number, got "
                 f"{values['id'][:60]!r}. Download the file again."
             )
         yield _question_row(values)
@@ -467,13 +465,9 @@ def read_own_texts(path: Path) -> list[OwnText]:
     """Reads a file of one's own texts, a record each or a row of a table."""
     texts: dict[str, OwnText] = {}
     knows = has_columns("example_id|id", "input|source", "reference")
-    for place, value in read_table(path, form=_FORM, knows=knows):
-        where = f"{path}, {place}"
-        if not isinstance(value, dict):
-            raise UsageError(
-                f"{where}: an object is needed, got {shown(value)}. Write records like {_FORM}"
-            )
-        if not place.startswith("record"):
+    for row in read_table(path, record=_FORM, knows=knows).rows:
+        where, value = row.where, row.cells
+        if not row.at.startswith("record"):
             value = {
                 _OWN_NAMES.get(folded(name), name.strip()): "" if text is None else text
                 for name, text in value.items()

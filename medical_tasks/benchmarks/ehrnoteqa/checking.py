@@ -26,7 +26,7 @@ from medical_tasks.data.task_data import locate, rows_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.cells import plain
-from medical_tasks.io.sheets import folded, has_columns, read_content, read_sheet
+from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
@@ -200,16 +200,14 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
     """
     marks = "|".join(re.escape(folded(name)) for name in raters) or f"{RATER}.*"
     knows = has_columns("id", "response", numbers=marks)
-    header, rows = read_sheet(path, read_content(path, form=_FORM), form=_FORM, knows=knows)
-    columns = _columns(path, header, raters)
+    table = read_table(path, form=_FORM, knows=knows)
+    columns = _columns(path, table.columns, raters)
     scores: list[HumanScore] = []
     kinds: dict[str, tuple[str, int]] = {}
     lines: dict[str, int] = {}
-    for where, cells in rows:
-        line, texts = (
-            int(where.split()[1]),
-            {name: plain(cell or "") for name, cell in cells.items()},
-        )
+    for row in table.rows:
+        line = row.number
+        texts = {name: plain(cell or "") for name, cell in row.cells.items()}
         score = _human_score(path, line, texts, columns, kinds)
         if score.id in lines:
             raise UsageError(

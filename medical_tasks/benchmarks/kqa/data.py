@@ -34,7 +34,14 @@ from medical_tasks.io.json_records import (
     optional,
     read_records,
 )
-from medical_tasks.io.sheets import folded, has_columns, is_json, read_content, read_sheet
+from medical_tasks.io.tables import (
+    TableRow,
+    folded,
+    has_columns,
+    is_json,
+    read_content,
+    read_table,
+)
 from medical_tasks.spec import Item, TaskSpec
 
 
@@ -248,18 +255,18 @@ def read_gold_file(path: Path) -> list[KqaRow]:
     """
     if not is_json(path, content := read_content(path, form=_TABLE)):
         knows = has_columns("question", "(must|nice_to)_have.*")
-        rows = read_sheet(path, content, form=_TABLE, knows=knows).rows
-        return list(_gold_rows(_table_record(path, place, row) for place, row in rows))
+        table = read_table(path, content=content, form=_TABLE, knows=knows)
+        return list(_gold_rows(map(_table_record, table.rows)))
     again = "Write it anew, for example with `medical-tasks decompose`."
     return list(_gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again)))
 
 
-def _table_record(path: Path, place: str, row: Mapping[str, str | None]) -> Record:
+def _table_record(row: TableRow) -> Record:
     """A table's row: statements stand one a line of a cell, or in columns `must_have_1` and so on."""
     names = {name.casefold(): name for name in _TABLE_FIELDS} | {"answer": "Free_form_answer"}
     values: dict[str, object] = {"Free_form_answer": ""}
     statements: dict[str, list[str]] = {"Must_have": [], "Nice_to_have": []}
-    for column, cell in row.items():
+    for column, cell in row.cells.items():
         name = names.get(
             re.sub(r"_?[0-9]+$", "", folded(column)), names.get(folded(column), column)
         )
@@ -268,8 +275,9 @@ def _table_record(path: Path, place: str, row: Mapping[str, str | None]) -> Reco
             statements[name] += [line.strip() for line in lines if line.strip()]
         elif name in names.values() or (cell and folded(column) not in _BUILT):
             values[name] = "\n".join(cell) if isinstance(cell, list) else cell or ""
-    line = int(place.split()[1])
-    return checked_record(path, line, values | statements, _TABLE_FIELDS, release=_OWN_RELEASE)
+    return checked_record(
+        row.path, row.number, values | statements, _TABLE_FIELDS, release=_OWN_RELEASE
+    )
 
 
 def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:

@@ -51,7 +51,7 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import named, shown
-from medical_tasks.io.sheets import cell_text, folded, has_columns, read_table
+from medical_tasks.io.tables import cell_text, folded, has_columns, read_table
 from medical_tasks.plugins import generator
 from medical_tasks.spec import Item, TaskSpec
 
@@ -267,14 +267,10 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
     problems, doubted = [], []
     fold, known = cache(folded), {*OFFICIAL_COLUMNS.values(), "source_category"}
     knows = has_columns("patient_note", numbers="ground_truth_answer|(lower|upper)_limit")
-    table = read_table(path, form=_OWN_FORM, knows=knows)
-    for number, (place, value) in enumerate(table, start=1):
+    table = read_table(path, record=_OWN_FORM, knows=knows)
+    for number, record in enumerate(table.rows, start=1):
         try:
-            if not isinstance(value, dict):
-                raise UsageError(
-                    f"{path}: {place}: an object is needed, got {shown(value)}. It is like {_OWN_FORM}"
-                )
-            given = {name: each for name, each in value.items() if name.strip()}
+            given = {name: each for name, each in record.cells.items() if name.strip()}
             if unknown := sorted(name for name in given if fold(name) not in known):
                 raise UsageError(
                     f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it out."
@@ -283,7 +279,7 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                 raise UsageError(
                     f"{path}: two columns are one of the dataset (`Row Number`, `row_number`). Drop one."
                 )
-            where = f"{path}: {place}"
+            where = f"{path}: {record.at}"
             cells = {
                 name: _own_cell(where, name, folds.get(ours))
                 for name, ours in OFFICIAL_COLUMNS.items()
@@ -298,7 +294,7 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                 raise UsageError(
                     f"{where}: Row Number {row['row_number']} stands twice. Number each row, or none."
                 )
-            doubted += [place] * doubt
+            doubted += [record.at] * doubt
         except UsageError as error:
             problems.append(str(error))
     if problems := list(dict.fromkeys(problems)):

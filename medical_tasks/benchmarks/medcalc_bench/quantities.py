@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 __all__ = [
     "DAYS_A_WEEK",
@@ -36,8 +36,7 @@ MAX_QUANTITIES: Final = 60
 """How many quantities of one text are looked at, from its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """Something that could be an answer.
 
     Attributes:
@@ -255,17 +254,19 @@ def _backwards(words: str) -> str:
 
 
 _POINTS: Final = r"\s?-?\s?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)"
+_MINUS: Final = re.compile(
+    r"""(?x) (?: (?<![\w)\]}%^])- | (?:^|(?<=[:(\["'=\n]))[ ]*-[ ]+ | \b(?:minus|negative)[ ] )\Z"""
+)
 _NUMBER: Final = rf"""
-    (?=[-.0-9mn]|[ ]+-)
-    (?P<minus> (?<![\w)\]}}%^])- | (?:^|(?<=[:(\["'=\n]))[ ]*-[ ]+ | \b(?:minus|negative)[ ] )?
-    # No part of a name ("CURB-65"), of a power ("10^-4"), or of another number.
-    (?<![\w^])(?<![a-z][-./])(?<![0-9][.,])(?<!\^[-{{])(?<!\^\{{-)
-    (?P<digits>
-        (?P<european> [1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})++,[0-9]++(?![0-9.]) )        # 1.234,5
-      | (?P<grouped> [1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})++|(?:[ ][0-9]{{3}})++|(?:'[0-9]{{3}})++)
-          (?![0-9]) (?:\.[0-9]++)?+ )                                                # 1,234.5
-      | (?P<comma> [0-9]++,(?!0{{3}}(?![0-9]))[0-9]++(?![0-9]|[,.][0-9]) )           # 12,95
-      | [0-9]++(?:\.[0-9]++)?+ | (?<!\.)\.[0-9]++ )
+    (?P<digits> [.0-9]
+      # No part of a name ("CURB-65"), of a power ("10^-4"), or of another number.
+      (?<![\w^].)(?<![a-z][-./].)(?<![0-9][.,].)(?<!\^[-{{].)(?<!\^\{{-.)
+      (?: (?P<european> (?<=[1-9])[0-9]{{0,2}}(?:\.[0-9]{{3}})++,[0-9]++(?![0-9.]) )       # 1.234,5
+        | (?P<grouped> (?<=[1-9])[0-9]{{0,2}}
+            (?:(?:,[0-9]{{3}})++|(?:[ ][0-9]{{3}})++|(?:'[0-9]{{3}})++)
+            (?![0-9]) (?:\.[0-9]++)?+ )                                                   # 1,234.5
+        | (?P<comma> (?<=[0-9])[0-9]*+,(?!0{{3}}(?![0-9]))[0-9]++(?![0-9]|[,.][0-9]) )     # 12,95
+        | (?<=[0-9])[0-9]*+(?:\.[0-9]++)?+ | (?<=\.)(?<!\.\.)[0-9]++ ) )
     (?![-\s]?(?:year|month|week|day)s?[-\s]old)                                      # an age
     (?!-(?:year|month|week|day|hour|minute)\b(?!-?[0-9]))                            # 30-day
     (?: e(?P<short>[-+]?[0-9]{{1,4}})(?![0-9]|\.[0-9])
@@ -320,11 +321,19 @@ def scores(text: str) -> list[Quantity]:
 def _numbers(text: str, pattern: re.Pattern[str]) -> list[Quantity]:
     small = _blank(_CALENDAR, _blank(_ITEM, text.lower()))
     quantities: list[Quantity] = []
+    end = 0
     for match in pattern.finditer(small):
-        lead = small[max(0, match.start() - _REACH) : match.start()]
-        if match["name"] is None and _NUMBERED.match(lead[::-1]) is None:
-            unit = text[slice(*match.span("unit"))]
-            quantities.append(Quantity(_value(match), *match.span(), unit))
+        before, start = end, match.start()
+        end = match.end()
+        minus = None
+        if small[start - 1 : start] in ("-", " "):
+            minus = _MINUS.search(small, max(before, start - _REACH), start)
+            start = minus.start() if minus else start
+        if match["name"] is None and not _NUMBERED.match(
+            small[max(0, start - _REACH) : start][::-1]
+        ):
+            value = -_value(match) if minus else _value(match)
+            quantities.append(Quantity(value, start, end, text[slice(*match.span("unit"))]))
     return quantities[-MAX_QUANTITIES:]
 
 
@@ -334,18 +343,21 @@ def _blank(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _value(match: re.Match[str]) -> float:
-    parts = match.groupdict()
     digits = match["digits"]
     if match["european"]:
         digits = digits.replace(".", "").replace(",", ".")
     elif match["grouped"]:
-        digits = re.sub("[ ,']", "", digits)
-    value = float(f"{digits.replace(',', '.')}e{match['short'] or match['long'] or 0}")
-    if parts.get("over"):
-        value += int(parts["over"]) / int(parts["under"])
-    elif parts.get("divisor"):
-        value /= float(parts["divisor"])
-    return -value if match["minus"] else value
+        digits = digits.translate(_NO_GROUPS)
+    elif match["comma"]:
+        digits = digits.replace(",", ".")
+    value = float(f"{digits}e{match['short'] or match['long'] or 0}")
+    if match.re is _MEASUREMENT:
+        over, under, divisor = match.group("over", "under", "divisor")
+        value = value + int(over) / int(under) if over else value / float(divisor or 1)
+    return value
+
+
+_NO_GROUPS: Final = str.maketrans("", "", " ,'")
 
 
 # ---- Numbers in words ----

@@ -34,13 +34,13 @@ MAX_FORMS: Final = 5
 """How many forms are tried, from the last on, while nothing can be read in them."""
 CUT_OFF: Final = Statement(why="the reply is cut off before its answer", unclear=True)
 
-_SIGNS: Final = str.maketrans(
-    # One sign for each quote and blank, and no capital whose small letter is longer.
-    "“”„‘’：İ\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\x85"
-    + "".join(map(chr, range(0x2000, 0x200B))),
-    '"""\'\':I' + " " * 19,
+_SIGNS: Final = {**dict.fromkeys("“”„", '"'), **dict.fromkeys("‘’", "'"), "：": ":", "İ": "I"}
+"""One sign for each quote, and no capital whose small letter is longer."""
+_ODD_SIGN: Final = re.compile(
+    rf"[{''.join(_SIGNS)}\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
 _RARE_BLANKS: Final = ("   ", "\t", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f")
+_BLANKS: Final = re.compile(r"[^\S\n]{3,}+")
 
 
 class Form(NamedTuple):
@@ -97,11 +97,8 @@ def final_words(response: str) -> str:
 def _plain_reply(response: str) -> str:
     text = spoken(response[-MAX_REPLY:])
     if not text.isascii():
-        text = text.translate(_SIGNS)
+        text = _ODD_SIGN.sub(lambda sign: _SIGNS.get(sign[0], " "), text)
     return _BLANKS.sub(" ", text) if any(blank in text for blank in _RARE_BLANKS) else text
-
-
-_BLANKS: Final = re.compile(r"[^\S\n]{3,}+")
 
 
 def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Statement:
@@ -114,8 +111,9 @@ def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Sta
 
 def _read_prose(text: str, subject: Subject) -> Statement:
     """Reads running text: what stands under "Interpretation" explains the answer before it."""
-    lines = [line for line in text.split("\n") if line.strip() and not _NO_STATEMENT.match(line)]
-    closing = next((at for at, line in enumerate(lines) if at and _CLOSING.fullmatch(line)), None)
+    lines = [line for line in text.split("\n") if line.strip() and not _is_no_statement(line)]
+    headings = (at for at, line in enumerate(lines) if at and len(line) < _LONGEST_HEADING)
+    closing = next((at for at in headings if _CLOSING.fullmatch(lines[at])), None)
     body = "\n".join(_BULLET.sub("", line) for line in lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
@@ -133,6 +131,12 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     return read_statement("\n".join(lines)[-MAX_PASSAGE:], subject)
 
 
+def _is_no_statement(line: str) -> bool:
+    listed = line.lstrip()[0] in "-*•|[rRsSlL"
+    return (listed or ";" in line) and _NO_STATEMENT.match(line) is not None
+
+
+_LONGEST_HEADING: Final = 120
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![\d.~≈-]))+")
 _CLOSING: Final = re.compile(
     r"""(?ix) [\W_]* (?: (?:clinical\s+)?interpretation | risk\s+(?:categories|classes|groups|levels|stratification)

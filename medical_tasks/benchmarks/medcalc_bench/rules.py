@@ -429,73 +429,6 @@ RULES: Final = (
 )  # fmt: skip
 
 
-# ---- Which rule holds ----
-
-_HARMLESS: Final = frozenset(
-    "a an and approximately answer are be calculated calculation criteria equals equation "
-    "final finally for formula found get give gives giving has have he hence her here his i in "
-    "into is it keeping making met my now number obtain our patient plugging points result s score "
-    "she so sum the their them then therefore these this thus total us using value values we "
-    "which will yields your".split()
-)
-"""Words of the patterns for which alone, in front of a quantity, no rule holds."""
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
-_LITERAL: Final = re.compile(r"(?<!\\)([a-z]+)([?*]?)")
-_SIGN_IN_FRONT: Final = re.compile(r"[<>≤≥∈+×*/^√|~≈→?\"-][^=]*$|[≠\"]")
-_SIGN_BEHIND: Final = re.compile(r"[^\w\s.,:;()'§¤%]")
-_TESTS: Final = tuple((rule.reason, pattern) for rule in RULES for pattern in rule.patterns)
-
-
-def _literals(pattern: str) -> frozenset[str]:
-    """What stands in a pattern in letters: whole words, and the beginnings of others."""
-    words = _LITERAL.findall(pattern)
-    return frozenset(form for word, end in words for form in (word, word[:-1] if end else word))
-
-
-_LITERALS: Final = tuple(_literals(pattern.pattern) for _, pattern in _TESTS)
-
-
-def _bits(chosen: Iterable[bool]) -> int:
-    return sum(1 << place for place, each in enumerate(chosen) if each)
-
-
-_ABOUT_FRONT: Final = _bits(not pattern.pattern.startswith(THIS) for _, pattern in _TESTS)
-_ABOUT_BEHIND: Final = _bits(not pattern.pattern.endswith(THIS) for _, pattern in _TESTS)
-
-
-@lru_cache(maxsize=4096)
-def _tests_with(word: str) -> int:
-    """The patterns that look for a word or its beginning, each as a bit at its place."""
-    parts = {word, *(word[:length] for length in range(3, len(word)))}
-    return _bits(not parts.isdisjoint(words) for words in _LITERALS)
-
-
-def reason_of(front: str, behind: str) -> str:
-    """What a value is instead of the answer, by the words around it; "" where no rule holds.
-
-    A pattern is tried only where one of its words, or a sign, stands on its side of the value:
-    none for "The Glasgow score is ▣.", a few for "The least score is ▣.".
-
-    Args:
-        front: the sentence up to the value, in small letters.
-        behind: the sentence behind it.
-    """
-    in_front = _ABOUT_FRONT if _SIGN_IN_FRONT.search(front) else 0
-    for word in {*_LETTERS.findall(front)} - _HARMLESS:
-        in_front |= _tests_with(word)
-    after = _ABOUT_BEHIND if _SIGN_BEHIND.search(behind) else 0
-    for word in {*_LETTERS.findall(behind)}:
-        after |= _tests_with(word)
-    left = (in_front & _ABOUT_FRONT) | (after & _ABOUT_BEHIND)
-    sentence = f"{front}{THIS}{behind}"
-    while left:
-        reason, pattern = _TESTS[(left & -left).bit_length() - 1]
-        if pattern.search(sentence):
-            return reason
-        left &= left - 1
-    return ""
-
-
 # ---- How plainly a quantity is given ----
 
 _IS: Final = any_of(
@@ -663,8 +596,8 @@ DESPITE: Final = pattern_of(
 # ---- Sentences and what joins quantities ----
 
 SENTENCE_END: Final = pattern_of(
-    r"""((?:[.!?]+(?=[\s\"')\]*]|$)(?<!\bapprox\.)(?<!\bca\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)
-    (?<!\bdr\.)(?<!\bno\.)(?<!\bp\.)(?!(?<=\?)\s+(?:yes|yep|yeah|correct|right|indeed|exactly)\b)|\n|;))"""
+    r"""([.!?\n;](?:(?<=[\n;])|[.!?]*(?=[\s\"')\]*]|$)(?<!\bapprox\.)(?<!\bca\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)
+    (?<!\bdr\.)(?<!\bno\.)(?<!\bp\.)(?!(?<=\?)\s+(?:yes|yep|yeah|correct|right|indeed|exactly)\b)))"""
 )
 BROKEN_OFF: Final = pattern_of(
     r"""(?:\b(?:the|an?|and|or|but|by|of|to|for|with|from|is|are|was|were|we|then|which|that|in|on|at|as
@@ -712,3 +645,81 @@ KEPT_ASIDE: Final = pattern_of(
     r"""[(\[]\s*(?:or|alternatively|maybe|perhaps|possibly|and|vs|correct\w*|actually|rather|no
     |should\s+be|final|(?:this|that)\s+is|[\d.]+[^()\d]{0,20}\b(?:if|unless))\b"""
 )
+
+
+# ---- Which patterns can match ----
+
+_HARMLESS: Final = frozenset(
+    "a an and approximately answer are be calculated calculation criteria equals equation "
+    "final finally for formula found get give gives giving has have he hence her here his i in "
+    "into is it keeping making met my now number obtain our patient plugging points result s score "
+    "she so sum the their them then therefore these this thus total us using value values we "
+    "which will yields your".split()
+)
+"""Words of the patterns for which alone, in front of a quantity, none of them matches."""
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LITERAL: Final = re.compile(r"(?<!\\)([a-z]+)([?*]?)")
+_SIGN_IN_FRONT: Final = re.compile(r"[<>≤≥∈+×*/^√|~≈→?\"-][^=]*$|[≠\"]")
+_SIGN_BEHIND: Final = re.compile(r"[^\w\s.,:;()'§¤%]")
+_TESTS: Final = tuple((rule.reason, pattern) for rule in RULES for pattern in rule.patterns)
+
+
+def _literals(pattern: re.Pattern[str]) -> frozenset[str]:
+    """What stands in a pattern in letters: whole words, and the beginnings of others."""
+    words = _LITERAL.findall(pattern.pattern)
+    return frozenset(form for word, end in words for form in (word, word[:-1] if end else word))
+
+
+def _bits(chosen: Iterable[bool]) -> int:
+    return sum(1 << place for place, each in enumerate(chosen) if each)
+
+
+_LITERALS: Final = tuple(
+    map(_literals, (*(pattern for _, pattern in _TESTS), RETRACTION, REFUSAL, CHOSEN))
+)
+_ABOUT_FRONT: Final = _bits(not pattern.pattern.startswith(THIS) for _, pattern in _TESTS)
+_ABOUT_BEHIND: Final = _bits(not pattern.pattern.endswith(THIS) for _, pattern in _TESTS)
+MAY_RETRACT: Final = 1 << len(_TESTS)
+MAY_REFUSE: Final = MAY_RETRACT << 1
+MAY_CHOOSE: Final = MAY_REFUSE << 1
+
+
+@lru_cache(maxsize=4096)
+def _patterns_with(word: str) -> int:
+    """The patterns that look for a word or its beginning, each as a bit at its place."""
+    parts = {word, *(word[:length] for length in range(3, len(word)))}
+    return _bits(not parts.isdisjoint(words) for words in _LITERALS)
+
+
+def patterns_for(text: str) -> int:
+    """The patterns one of whose words stands in a text in small letters: bits such as `MAY_REFUSE`."""
+    chosen = 0
+    for word in {*_LETTERS.findall(text)} - _HARMLESS:
+        chosen |= _patterns_with(word)
+    return chosen
+
+
+def reason_of(front: str, behind: str) -> str:
+    """What a value is instead of the answer, by the words around it; "" where no rule holds.
+
+    A pattern is tried only where one of its words, or a sign, stands on its side of the value:
+    none for "The Glasgow score is ▣.", a few for "The least score is ▣.".
+
+    Args:
+        front: the sentence up to the value, in small letters.
+        behind: the sentence behind it.
+    """
+    in_front = patterns_for(front)
+    if _SIGN_IN_FRONT.search(front):
+        in_front = _ABOUT_FRONT
+    after = _ABOUT_BEHIND if _SIGN_BEHIND.search(behind) else 0
+    for word in {*_LETTERS.findall(behind)}:
+        after |= _patterns_with(word)
+    left = (in_front & _ABOUT_FRONT) | (after & _ABOUT_BEHIND)
+    sentence = f"{front}{THIS}{behind}"
+    while left:
+        reason, pattern = _TESTS[(left & -left).bit_length() - 1]
+        if pattern.search(sentence):
+            return reason
+        left &= left - 1
+    return ""

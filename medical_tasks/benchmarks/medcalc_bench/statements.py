@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench import rules
@@ -181,12 +181,15 @@ class _Mention:
 def _read(text: str, subject: Subject) -> Statement:
     """Reads a plain text in which what is asked for is `§`."""
     masked, groups = _masked(_without_asides(text, subject), subject)
-    refusals = list(rules.REFUSAL.finditer(masked))
+    possible = rules.patterns_for(masked)
+    refusals = list(rules.REFUSAL.finditer(masked)) if possible & rules.MAY_REFUSE else []
     if not groups:
         return Statement(why=rules.REFUSED if refusals else "", settled=bool(refusals))
     mentions = _mentions(masked, groups)
-    _take_back(masked, mentions)
-    _leave_options(masked, mentions)
+    if possible & rules.MAY_RETRACT:
+        _take_back(masked, mentions)
+    if possible & rules.MAY_CHOOSE:
+        _leave_options(masked, mentions)
     for refusal in refusals:
         _refuse(masked, refusal, mentions)
     # From the end on: what stands before a sentence that plainly states a value decides nothing.
@@ -207,6 +210,8 @@ def _read(text: str, subject: Subject) -> Statement:
 
 def _without_asides(text: str, subject: Subject) -> str:
     """Leaves out brackets beside a value: "3 (range 0-10)", but not "0.412 s (412 ms)"."""
+    if "(" not in text and "[" not in text:
+        return text
     for aside in reversed(list(rules.ASIDE.finditer(text))):
         if rules.DIGIT.search(aside[0]) is None:
             continue
@@ -251,7 +256,7 @@ def _joined(
     if rules.SPREAD.fullmatch(between):
         if isinstance(one.value, float) and isinstance(other.value, float):
             low, high = one.value - other.value, one.value + other.value
-            return replace(one, value=low), replace(one, value=high)
+            return one._replace(value=low), one._replace(value=high)
         return ()
     units = {unit_of(quantity.unit) for quantity in (one, other)} - {NO_UNIT}
     if between == " - " and rules.EQUALS.search(behind):
@@ -259,7 +264,7 @@ def _joined(
     alike = rules.PARALLEL.match(f"{between}{VALUE}{behind}")
     if len(units) > 1 or not (alike or rules.JOINED.fullmatch(between)):
         return ()
-    return (replace(one, unit=one.unit or other.unit), *others)
+    return (one._replace(unit=one.unit or other.unit), *others)
 
 
 def _is_same_again(one: Quantity, other: Quantity) -> bool:
@@ -335,8 +340,10 @@ def _own_tier(mention: _Mention, subject: Subject) -> int:
 
 def _is_conversion(before: _Mention, mention: _Mention) -> bool:
     """Whether a quantity is what the one before it is in another form: "7.96 mg is equal to 53.1"."""
+    if mention.opens or not rules.CONVERTED.search(mention.lead):
+        return False
     kinds = {unit_of(each.values[0].unit).dimension for each in (before, mention)} - {""}
-    return not mention.opens and len(kinds) == 1 and bool(rules.CONVERTED.search(mention.lead))
+    return len(kinds) == 1
 
 
 def _is_result(head: re.Match[str]) -> bool:

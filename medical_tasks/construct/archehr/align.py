@@ -33,12 +33,13 @@ from medical_tasks.construct.archehr.files import (
 from medical_tasks.construct.archehr.posts import Post, load_posts
 from medical_tasks.construct.archehr.rounds import OwnCase, split_note
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow, file_name, read_sheet, refuse, write_sheet
+from medical_tasks.data.construction import file_name, read_sheet, refuse, write_sheet
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow
 from medical_tasks.io.files import WholeFile, open_text, readable
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.io.progress import Progress
+from medical_tasks.io.tables import TableRow
 
 TOP: Final = 10
 """Notes a message (paper)."""
@@ -244,7 +245,7 @@ def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
     }
     narratives = {post.id: post.text for post in load_posts(folder)}
     chosen: dict[tuple[str, str], str] = {}
-    seen: dict[tuple[str, str], SheetRow] = {}
+    seen: dict[tuple[str, str], TableRow] = {}
     problems: list[str] = []
     for path in sheets or (folder / files.CANDIDATES_SHEET,):
         for row in read_sheet(path, COLUMNS):
@@ -276,10 +277,10 @@ def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
 
 
 def _problems(
-    row: SheetRow,
+    row: TableRow,
     pair: tuple[str, str],
     candidates: Mapping[tuple[str, str], Any],
-    seen: Mapping[tuple[str, str], SheetRow],
+    seen: Mapping[tuple[str, str], TableRow],
 ) -> Iterator[str]:
     if pair not in candidates:
         yield f"{row.place('note_id')}: message and note are no pair of the candidates; leave the first columns as they were"

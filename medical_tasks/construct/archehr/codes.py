@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from argparse import Namespace
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any, Final
 from medical_tasks.construct.archehr import files
 from medical_tasks.construct.archehr.files import is_id, one_line, read_table
 from medical_tasks.construct.archehr.posts import Post, load_posts
+from medical_tasks.construct.options import ArchehrExpand
 from medical_tasks.data import construction
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import open_text, packaged
@@ -72,7 +72,7 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
     return _noted(folder, "posts", {**recipe, **_written(folder, posts, found)})
 
 
-def codes_from_model(arguments: Namespace) -> dict[str, Any]:
+def codes_from_model(arguments: ArchehrExpand, name: str) -> dict[str, Any]:
     """Asks a model for the codes of each message, as parsed options say."""
     folder = arguments.folder
     posts = load_posts(folder)
@@ -84,7 +84,15 @@ def codes_from_model(arguments: Namespace) -> dict[str, Any]:
         "again": _TEXTS["again"],
         "max_tokens": MAX_NEW_TOKENS,
     }
-    with asked(arguments, settings, what="descriptions", finished=files.POST_CODES) as model:
+    with asked(
+        name,
+        arguments,
+        settings,
+        step=f"{arguments.benchmark} {arguments.step}",
+        into=arguments.folder,
+        what="descriptions",
+        finished=files.POST_CODES,
+    ) as model:
         found = model.ask(
             [Question(id=post.id, messages=codes_messages(post.text), **how) for post in posts]
         )

@@ -40,10 +40,11 @@ from medical_tasks.construct.archehr.rounds import (
 )
 from medical_tasks.construct.archehr.sheets import COLUMNS, Reading, SheetCheck
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow, checked_seed, make_folder, read_sheet, refuse
+from medical_tasks.data.construction import checked_seed, make_folder, read_sheet, refuse
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import is_list_of, is_text, one_of
+from medical_tasks.io.tables import TableRow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +267,7 @@ def _changes(case: OwnCase, reading: Reading) -> Iterator[dict[str, Any]]:
 
 def _row(
     reading: Reading, kind: str, number: str, column: str, before: str, after: str
-) -> SheetRow | None:
+) -> TableRow | None:
     """The row of a change; where rows before it were left empty, that of its text."""
     if column == "text" and after:
         same = (

@@ -28,9 +28,9 @@ from medical_tasks.construct.archehr.rounds import (
     write_cases,
 )
 from medical_tasks.data import construction
-from medical_tasks.data.construction import SheetRow
 from medical_tasks.errors import UsageError
 from medical_tasks.io.cell_forms import is_formula_error
+from medical_tasks.io.tables import TableRow
 
 COLUMNS: Final = (
     "index", "round", "case_id", "reviewer", "kind", "number", "paragraph", "text", "relevance", "citations", "comment",
@@ -166,7 +166,7 @@ class Reading:
     reviewer: str
     annotation: Annotation
     context: frozenset[str]  # ids of sentences that are marked as context
-    rows: Mapping[Key, SheetRow]  # kind and number to the row
+    rows: Mapping[Key, TableRow]  # kind and number to the row
 
 
 @dataclass(kw_only=True)
@@ -178,9 +178,9 @@ class SheetCheck:
     sheets: Mapping[str, Sequence[str]]  # reviewer to ids of cases
     blank: str = ""  # the label of a sentence without one; "" where each must have one
     problems: list[str] = field(default_factory=list)
-    _rows: dict[tuple[str, str], dict[Key, SheetRow]] = field(default_factory=dict)
+    _rows: dict[tuple[str, str], dict[Key, TableRow]] = field(default_factory=dict)
 
-    def read(self, row: SheetRow) -> None:
+    def read(self, row: TableRow) -> None:
         """Checks where a row belongs, and keeps it."""
         reviewer, case_id = row.cells["reviewer"].strip(), row.cells["case_id"].strip()
         key = row.cells["kind"].strip().lower(), row.cells["number"].strip()
@@ -190,7 +190,7 @@ class SheetCheck:
         else:
             self.problems.append(problem)
 
-    def _place(self, row: SheetRow, reviewer: str, case_id: str, key: Key) -> str | None:
+    def _place(self, row: TableRow, reviewer: str, case_id: str, key: Key) -> str | None:
         if row.cells["round"].strip() != str(self.number):
             return f"{row.place('round')}: must be {self.number}, the round that is read back; give the sheets of that round"
         if reviewer not in self.sheets:
@@ -229,7 +229,7 @@ class SheetCheck:
                 )
         return found
 
-    def _reading(self, reviewer: str, case: OwnCase, rows: Mapping[Key, SheetRow]) -> Reading:
+    def _reading(self, reviewer: str, case: OwnCase, rows: Mapping[Key, TableRow]) -> Reading:
         lost = [
             f"{row['kind']} {row['number']}"
             for row in sheet_rows(case)
@@ -261,7 +261,7 @@ class SheetCheck:
             rows=rows,
         )
 
-    def _label(self, row: SheetRow) -> str:
+    def _label(self, row: TableRow) -> str:
         mark = row.cells["relevance"].strip().lower()
         if not mark and self.blank:
             return self.blank
@@ -273,7 +273,7 @@ class SheetCheck:
             )
         return label
 
-    def _phrases(self, case: OwnCase, rows: Mapping[Key, SheetRow]) -> tuple[str, ...]:
+    def _phrases(self, case: OwnCase, rows: Mapping[Key, TableRow]) -> tuple[str, ...]:
         said = [(row, one_line(row.cells["text"])) for row in _numbered(rows, "focus")]
         phrases = [(row, text) for row, text in said if text]
         for (row, _), place in zip(
@@ -289,7 +289,7 @@ class SheetCheck:
             )
         return tuple(text for _, text in phrases)
 
-    def _question(self, rows: Mapping[Key, SheetRow]) -> str:
+    def _question(self, rows: Mapping[Key, TableRow]) -> str:
         row = rows.get(("question", "1"))
         text = one_line(row.cells["text"]) if row is not None else ""
         if row is not None and not text:
@@ -298,7 +298,7 @@ class SheetCheck:
             )
         return text
 
-    def _answer(self, case: OwnCase, rows: Mapping[Key, SheetRow]) -> tuple[AnswerSentence, ...]:
+    def _answer(self, case: OwnCase, rows: Mapping[Key, TableRow]) -> tuple[AnswerSentence, ...]:
         found: list[AnswerSentence] = []
         known = [sentence.id for sentence in case.sentences]
         for row in _numbered(rows, "answer"):
@@ -323,14 +323,14 @@ class SheetCheck:
         return tuple(found)
 
 
-def _numbered(rows: Mapping[Key, SheetRow], kind: str) -> list[SheetRow]:
+def _numbered(rows: Mapping[Key, TableRow], kind: str) -> list[TableRow]:
     return [
         rows[key]
         for key in sorted((key for key in rows if key[0] == kind), key=lambda key: int(key[1]))
     ]
 
 
-def _misplaced(kind: str, row: SheetRow) -> Iterator[str]:
+def _misplaced(kind: str, row: TableRow) -> Iterator[str]:
     for column, of in (("relevance", "sentence"), ("citations", "answer")):
         if kind != of and row.cells[column].strip():
             yield f"{row.place(column)}: must be empty; it is for rows of the kind {of}"
@@ -338,7 +338,7 @@ def _misplaced(kind: str, row: SheetRow) -> Iterator[str]:
         yield f"{row.place('text')}: is the error of a formula; type the text again, with an apostrophe before it"
 
 
-def _changed(case: OwnCase, rows: Mapping[Key, SheetRow]) -> Iterator[str]:
+def _changed(case: OwnCase, rows: Mapping[Key, TableRow]) -> Iterator[str]:
     texts = {("sentence", sentence.id): sentence.text for sentence in case.sentences} | {
         ("patient", "1"): case.narrative
     }

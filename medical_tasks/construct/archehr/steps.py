@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
@@ -19,6 +17,14 @@ from medical_tasks.construct.archehr.review import (
 )
 from medical_tasks.construct.archehr.sheets import export_sheets
 from medical_tasks.construct.contract import Construction
+from medical_tasks.construct.options import (
+    ArchehrAgreement,
+    ArchehrAlign,
+    ArchehrExpand,
+    ArchehrFilter,
+    ArchehrImport,
+    ArchehrSheet,
+)
 from medical_tasks.data.construction import (
     check_answered,
     checked_seed,
@@ -31,32 +37,7 @@ from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options that no other benchmark has."""
-    group = parser.add_argument_group("archehr")
-    words = "filter: words of a hospital stay: paper (default), ours, or a file with a line each"
-    group.add_argument("--keywords", metavar="LIST", help=words)
-    file: Any = {"type": Path, "metavar": "FILE"}
-    group.add_argument("--codes", **file, help="expand: codes of admissions, as DIAGNOSES_ICD")
-    group.add_argument("--dictionary", **file, help="expand: what codes mean, as D_ICD_DIAGNOSES")
-    group.add_argument(
-        "--post-codes", **file, help="expand: codes of messages, instead of a --model"
-    )
-    group.add_argument("--top", type=int, metavar="N", help="align: notes a message (default 10)")
-    said = "import: a sentence without a mark is not-relevant"
-    group.add_argument("--blank-not-relevant", action="store_true", help=said)
-    group.add_argument(
-        "--note-source", metavar="NAME", help="import: mimic-iii or mimic-iv, for the mapping"
-    )
-    group.add_argument(
-        "--dev",
-        type=int,
-        metavar="N",
-        help="import: at most N cases go to the split dev (default 0)",
-    )
-
-
-def _filter(arguments: argparse.Namespace) -> int:
+def _filter(arguments: ArchehrFilter) -> int:
     made = filter_posts(arguments.source, arguments.folder, keywords=arguments.keywords or "paper")
     rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
     tell("\n".join(align(("keyword", "messages"), rows)))
@@ -64,15 +45,12 @@ def _filter(arguments: argparse.Namespace) -> int:
     return tell_private(arguments.folder)
 
 
-def _expand(arguments: argparse.Namespace) -> int:
-    notes, file, model = (
-        arguments.codes is not None,
-        arguments.post_codes is not None,
-        arguments.model is not None,
-    )
+def _expand(arguments: ArchehrExpand) -> int:
+    notes, dictionary = arguments.codes, arguments.dictionary
+    file, model = arguments.post_codes, arguments.model
     for wrong, said in (
         (
-            notes != (arguments.dictionary is not None),
+            (notes is None) != (dictionary is None),
             " needs --codes and --dictionary together. See: --help",
         ),
         (model and file, " takes --model or --post-codes, not both."),
@@ -87,17 +65,15 @@ def _expand(arguments: argparse.Namespace) -> int:
     ):
         if wrong:
             raise UsageError(f"construct archehr expand{said}")
-    if notes:
-        made = codes.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
+    if notes is not None and dictionary is not None:
+        made = codes.expand_notes(arguments.folder, notes, dictionary)
         tell(
             f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
             f"{made['codes']:,} codes have none.",
             **numbers(made),
         )
-    asked = codes.codes_from_model(arguments) if model else None
-    found = asked or (
-        codes.codes_from_file(arguments.folder, arguments.post_codes) if file else None
-    )
+    asked = codes.codes_from_model(arguments, model) if model else None
+    found = asked or (codes.codes_from_file(arguments.folder, file) if file else None)
     if found is not None:
         again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
         tell(
@@ -117,7 +93,7 @@ def _expand(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _align(arguments: argparse.Namespace) -> int:
+def _align(arguments: ArchehrAlign) -> int:
     made = align_posts(
         arguments.source, arguments.folder, top=TOP if arguments.top is None else arguments.top
     )
@@ -131,7 +107,7 @@ def _align(arguments: argparse.Namespace) -> int:
     return tell_private(arguments.folder)
 
 
-def _sheet(arguments: argparse.Namespace) -> int:
+def _sheet(arguments: ArchehrSheet) -> int:
     made = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
@@ -152,7 +128,7 @@ def _sheet(arguments: argparse.Namespace) -> int:
     return tell_private(arguments.folder)
 
 
-def _import(arguments: argparse.Namespace) -> int:
+def _import(arguments: ArchehrImport) -> int:
     options = ReviewOptions(
         **{each.name: getattr(arguments, each.name) for each in fields(ReviewOptions)}
     )
@@ -170,7 +146,7 @@ def _import(arguments: argparse.Namespace) -> int:
     return tell_private(arguments.folder)
 
 
-def _agreement(arguments: argparse.Namespace) -> int:
+def _agreement(arguments: ArchehrAgreement) -> int:
     rounds = measure_agreement(arguments.folder)["rounds"]
     for each in rounds:
         against = each["against_round_before"]
@@ -220,20 +196,14 @@ def _percent(share: Mapping[str, Any]) -> str:
     return f"{100 * share['value']:.1f} %{ends}"
 
 
-_MODEL = ("model", "model_args", "tries", "max_new_tokens", "allow_remote", "attest_zero_retention")
-STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
-    "filter": (_filter, ("folder", "source"), ("keywords",)),
-    "expand": (_expand, ("folder",), ("codes", "dictionary", "post_codes", *_MODEL)),
-    "align": (_align, ("folder", "source"), ("top",)),
-    "sheet": (_sheet, ("folder", "reviewers"), ("paths", "overlap", "seed")),
-    "import": (
-        _import,
-        ("folder", "paths"),
-        ("blank_not_relevant", "partial", "note_source", "dev", "seed"),
-    ),
-    "agreement": (_agreement, ("folder",), ()),
-}
-"""Name to function, options it needs, options it takes."""
-
-
-CONSTRUCTION = Construction(dataset=DATASET, steps=STEPS, add_arguments=add_arguments)
+CONSTRUCTION = Construction(
+    dataset=DATASET,
+    steps={
+        "filter": _filter,
+        "expand": _expand,
+        "align": _align,
+        "sheet": _sheet,
+        "import": _import,
+        "agreement": _agreement,
+    },
+)

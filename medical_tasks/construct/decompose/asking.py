@@ -5,7 +5,6 @@ Whom to ask, where the outcome goes, and that nobody's work is written over.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.construct.options import Decompose
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, UsageError, listed
 from medical_tasks.guard.policy import Subject
@@ -37,13 +37,13 @@ class Written:
     private: bool  # whether the texts are credentialed
 
 
-def written_to(arguments: argparse.Namespace, *, private: bool) -> Written:
+def written_to(arguments: Decompose, *, private: bool) -> Written:
     """Says where the outcome of parsed options goes."""
     out: Path = arguments.out
     return Written(out=out, work=arguments.work or out.parent / f"{out.name}.work", private=private)
 
 
-def said_credentialed(arguments: argparse.Namespace, *, named: str) -> list[Subject]:
+def said_credentialed(arguments: Decompose, *, named: str) -> list[Subject]:
     """What the guard has to know of texts that the user called credentialed."""
     if not arguments.credentialed:
         return []
@@ -52,12 +52,14 @@ def said_credentialed(arguments: argparse.Namespace, *, named: str) -> list[Subj
     return [Subject(name="decompose", dataset=source.name, access="credentialed", rule=rule)]
 
 
-def read_request(arguments: argparse.Namespace, task: TaskSpec, *, texts: str) -> JudgeRequest:
+def read_request(arguments: Decompose, task: TaskSpec, *, texts: str) -> JudgeRequest:
     """Reads whom to ask, of parsed options; `texts`, such as `answers`, are what is taken apart.
 
     The request is of one vote.
     """
-    request = judge_request(arguments, [task], prompts=getattr(arguments, "prompts", None) or "own")
+    request = judge_request(
+        arguments, [task], prompts=arguments.prompts or "own", upstream=arguments.upstream
+    )
     if request is None or arguments.judge is None:
         raise UsageError(
             f"which model takes the {texts} apart? medical-tasks decompose ... --judge J. See: --help"

@@ -8,7 +8,6 @@ A file is of one side and holds each text with its claims, by which scoring find
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ from medical_tasks.construct.decompose.asking import (
     write_draft,
     written_to,
 )
+from medical_tasks.construct.options import Decompose
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
@@ -46,37 +46,7 @@ _DOCLENS: Final = "doclens"
 _OWN_TASK: Final = "doclens_own"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options that no other benchmark has."""
-    doclens = parser.add_argument_group("doclens")
-    doclens.add_argument("--side", choices=("reference", "output"), help="whose texts")
-    doclens.add_argument(
-        "--task", metavar="T", help=f"what they will be scored as (default: {_OWN_TASK})"
-    )
-    doclens.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="without --source: folder of the task's built dataset",
-    )
-    doclens.add_argument(
-        "--config", metavar="NAME", help="without --source: the dataset's configuration"
-    )
-    doclens.add_argument(
-        "--split", metavar="NAME", help="without --source: its split, instead of the task's own"
-    )
-    doclens.add_argument(
-        "--prompts", metavar="SET", help="the judge's prompts: own (default) or official"
-    )
-    doclens.add_argument(
-        "--upstream",
-        type=Path,
-        metavar="DIR",
-        help="checkout of the authors' repository, for --prompts official",
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Decompose) -> int:
     """Takes the texts apart; exit code 5 when the judge left some."""
     if arguments.side is None:
         raise UsageError("decompose doclens needs --side reference or --side output. See: --help")
@@ -139,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
 
 
-def _parts(arguments: argparse.Namespace, task: TaskSpec, spec: DatasetSpec) -> Sequence[Part]:
+def _parts(arguments: Decompose, task: TaskSpec, spec: DatasetSpec) -> Sequence[Part]:
     source: Path | None = arguments.source
     if source is not None:
         for name in ("data", "config", "split"):
@@ -260,6 +230,5 @@ def claims_text(
 
 DECOMPOSITION = Decomposition(
     options=("side", "task", "data", "config", "split", "prompts", "upstream"),
-    add_arguments=add_arguments,
     run=run,
 )

@@ -12,7 +12,6 @@ The instructions are ours, made from the guidelines' facts, with one worked exam
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.construct.contract import Decomposition
 from medical_tasks.construct.decompose import asking
+from medical_tasks.construct.options import Decompose
 from medical_tasks.errors import UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.files import packaged
@@ -239,17 +239,7 @@ def _instructions(importance: Importance) -> tuple[str, ...]:
     )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options that no other benchmark has."""
-    group = parser.add_argument_group("kqa")
-    group.add_argument(
-        "--importance",
-        choices=("must", "judge"),
-        help="must: all under Must_have, for a clinician to sort (default); judge: as the judge sorts them",
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Decompose) -> int:
     """Takes the answers apart; exit code 5 when the judge left some."""
     if arguments.source is None:
         raise UsageError(
@@ -302,6 +292,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 DECOMPOSITION = Decomposition(
     options=("importance",),
-    add_arguments=add_arguments,
     run=run,
 )

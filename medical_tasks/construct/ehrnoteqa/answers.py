@@ -9,7 +9,6 @@ import csv
 import hashlib
 import random
 import re
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -22,9 +21,9 @@ from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
+from medical_tasks.construct.options import EhrnoteqaAnswerSheet
 from medical_tasks.data import construction
 from medical_tasks.data.construction import (
-    SheetRow,
     file_name,
     read_sheet,
     refuse,
@@ -35,6 +34,7 @@ from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.cells import escaped
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.json_records import Field, is_text
+from medical_tasks.io.tables import TableRow
 from medical_tasks.spec import Item
 
 KEY: Final = "key.json"
@@ -46,7 +46,7 @@ COLUMNS: Final = (
 _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "open"}
 
 
-def export_answers(arguments: Namespace) -> dict[str, Any]:
+def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
     """Writes sheets, notes, answers and key, as parsed options say.
 
     Sheets that are there stay, so a stopped export goes on.
@@ -106,7 +106,7 @@ def _shuffled(models: Sequence[str], seed: str) -> list[str]:
 
 
 def _collected(
-    arguments: Namespace,
+    arguments: EhrnoteqaAnswerSheet,
 ) -> tuple[dict[str, Item], dict[str, str], dict[str, dict[str, str]]]:
     """Items and gold by question, and the answers by model and question."""
     from medical_tasks.runs.responses import check_recipe, run_responses
@@ -190,7 +190,7 @@ class _Marks:
     problems: list[str] = field(default_factory=list)
     kind: str = ""
 
-    def read(self, row: SheetRow) -> None:
+    def read(self, row: TableRow) -> None:
         number = row.cells["answer_number"].strip()
         answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
         if row.cells["reviewer"].strip() != self.reviewer:
@@ -213,7 +213,7 @@ class _Marks:
             self.seen.add(answer)
             self._mark(row, answer, row.cells["verdict"].strip().lower())
 
-    def _mark(self, row: SheetRow, answer: Answer, mark: str) -> None:
+    def _mark(self, row: TableRow, answer: Answer, mark: str) -> None:
         if not mark:
             self.open_rows.append(row.number)
             return
@@ -232,7 +232,7 @@ class _Marks:
         else:
             self.marks[answer] = _KINDS[kind][mark]
 
-    def _wrong(self, row: SheetRow, column: str, rule: str) -> None:
+    def _wrong(self, row: TableRow, column: str, rule: str) -> None:
         self.problems.append(f"{row.place(column)}: {rule}")
 
 

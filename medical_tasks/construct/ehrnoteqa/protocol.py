@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -20,6 +19,7 @@ from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.files import load_patients
+from medical_tasks.construct.options import EhrnoteqaGenerate
 from medical_tasks.data import construction
 from medical_tasks.io.files import one_line, packaged
 from medical_tasks.io.json_records import is_text
@@ -37,7 +37,7 @@ _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "prompts.json")
 _TEMPLATE: Final = hashlib.sha256("\0".join((*_TEXTS.values(), LETTERS)).encode()).hexdigest()
 
 
-def generate_drafts(arguments: Namespace) -> dict[str, Any]:
+def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
     """Drafts a question for each patient, as parsed options say.
 
     Returns the content of `drafts.json`.
@@ -51,7 +51,14 @@ def generate_drafts(arguments: Namespace) -> dict[str, Any]:
     }
     usual = {"temperature": TEMPERATURE}
     with asked(
-        arguments, settings, what="drafts", finished=files.DRAFTS_RECIPE, args=usual
+        arguments.model,
+        arguments,
+        settings,
+        step=f"{arguments.benchmark} {arguments.step}",
+        into=arguments.folder,
+        what="drafts",
+        finished=files.DRAFTS_RECIPE,
+        args=usual,
     ) as model:
         first = [
             _question(each.id, question_messages(each.notes), read_question) for each in patients

@@ -21,7 +21,6 @@ from medical_tasks.construct.ehrnoteqa.files import load_patients
 from medical_tasks.construct.ehrnoteqa.protocol import same_text
 from medical_tasks.data import construction
 from medical_tasks.data.construction import (
-    SheetRow,
     file_name,
     read_sheet,
     refuse,
@@ -30,6 +29,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.cell_forms import is_formula_error
 from medical_tasks.io.files import WholeFile, one_line
 from medical_tasks.io.json_records import Field, is_text
+from medical_tasks.io.tables import TableRow
 
 CHOICE_COLUMNS: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 COLUMNS: Final = (
@@ -132,7 +132,7 @@ _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
 
 @dataclass(frozen=True, kw_only=True)
 class _Opinion:
-    row: SheetRow
+    row: TableRow
     inclusion: Inclusion
     content: Content
 
@@ -147,9 +147,9 @@ class _Check:
     blank_keeps: bool
     opinions: dict[tuple[str, str], _Opinion] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    seen: dict[tuple[str, str], SheetRow] = field(default_factory=dict)
+    seen: dict[tuple[str, str], TableRow] = field(default_factory=dict)
 
-    def read(self, row: SheetRow) -> None:
+    def read(self, row: TableRow) -> None:
         reviewer, identifier = row.cells["reviewer"].strip(), row.cells["id"].strip()
         problem = self._place(row, reviewer, identifier)
         if problem is not None:
@@ -180,7 +180,7 @@ class _Check:
                 row=row, inclusion=inclusion, content=content
             )
 
-    def _place(self, row: SheetRow, reviewer: str, identifier: str) -> str | None:
+    def _place(self, row: TableRow, reviewer: str, identifier: str) -> str | None:
         if reviewer not in self.sheets:
             return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; leave that column as it was"
         if identifier not in self.drafts:
@@ -206,7 +206,7 @@ class _Check:
             )
 
 
-def _content_problems(row: SheetRow, content: Content) -> Iterator[str]:
+def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
     if not content.question:
         yield f"{row.place('question')}: is empty; to drop the question mark it x"
     if content.answer not in tuple(LETTERS):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
 from pathlib import Path
 
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
@@ -17,6 +15,14 @@ from medical_tasks.construct.ehrnoteqa.answers import (
 from medical_tasks.construct.ehrnoteqa.files import QUESTIONS, SHEETS
 from medical_tasks.construct.ehrnoteqa.review import export_sheets, import_sheets
 from medical_tasks.construct.ehrnoteqa.sample import ESTIMATE, open_counter
+from medical_tasks.construct.options import (
+    EhrnoteqaAnswerSheet,
+    EhrnoteqaGenerate,
+    EhrnoteqaImport,
+    EhrnoteqaSample,
+    EhrnoteqaScores,
+    EhrnoteqaSheet,
+)
 from medical_tasks.data.construction import (
     check_answered,
     checked_seed,
@@ -29,7 +35,7 @@ from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
 
 
-def _sample(arguments: argparse.Namespace) -> int:
+def _sample(arguments: EhrnoteqaSample) -> int:
     spec = sample.SampleSpec(
         cells=sample.CELLS if arguments.cells is None else sample.parse_cells(arguments.cells),
         bounds=sample.BOUNDS if arguments.bounds is None else sample.parse_bounds(arguments.bounds),
@@ -66,7 +72,7 @@ def _sample(arguments: argparse.Namespace) -> int:
     return tell_private(arguments.folder)
 
 
-def _generate(arguments: argparse.Namespace) -> int:
+def _generate(arguments: EhrnoteqaGenerate) -> int:
     made = protocol.generate_drafts(arguments)
     figures = made["figures"]
     places = ", ".join(f"{letter} {count}" for letter, count in figures["right_place"].items())
@@ -88,7 +94,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sheet(arguments: argparse.Namespace) -> int:
+def _sheet(arguments: EhrnoteqaSheet) -> int:
     made = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
@@ -104,7 +110,7 @@ def _sheet(arguments: argparse.Namespace) -> int:
     return tell_private(arguments.folder)
 
 
-def _import(arguments: argparse.Namespace) -> int:
+def _import(arguments: EhrnoteqaImport) -> int:
     made = import_sheets(
         arguments.folder,
         arguments.paths,
@@ -128,7 +134,7 @@ def _import(arguments: argparse.Namespace) -> int:
     return tell_private(arguments.folder)
 
 
-def _answer_sheet(arguments: argparse.Namespace) -> int:
+def _answer_sheet(arguments: EhrnoteqaAnswerSheet) -> int:
     made = export_answers(arguments)
     tell(
         f"{len(made['first']):,} questions with the answers of {len(made['models'])} models, in sheets of "
@@ -144,7 +150,7 @@ def _answer_sheet(arguments: argparse.Namespace) -> int:
     return tell_private(arguments.out)
 
 
-def _scores(arguments: argparse.Namespace) -> int:
+def _scores(arguments: EhrnoteqaScores) -> int:
     if len(arguments.paths) != 1:
         raise UsageError(
             f"construct ehrnoteqa scores needs the one DIR of answer-sheet, got {len(arguments.paths)}."
@@ -159,28 +165,14 @@ def _scores(arguments: argparse.Namespace) -> int:
     return tell_private(folder)
 
 
-_GUARD = ("allow_remote", "attest_zero_retention")
-STEPS: dict[str, tuple[Callable[[argparse.Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
-    "sample": (
-        _sample,
-        ("folder", "source"),
-        ("seed", "tokenizer", "cells", "bounds", "allow_fewer"),
-    ),
-    "generate": (
-        _generate,
-        ("folder", "model"),
-        ("seed", "model_args", "tries", "max_new_tokens", *_GUARD),
-    ),
-    "sheet": (_sheet, ("folder", "reviewers"), ("seed", "overlap")),
-    "import": (_import, ("folder", "paths"), ("blank_keeps", "partial")),
-    "answer-sheet": (
-        _answer_sheet,
-        ("paths", "out", "reviewers"),
-        ("seed", "overlap", "data", "upstream", "max_samples"),
-    ),
-    "scores": (_scores, ("paths", "out"), ("partial",)),
-}
-"""Name to function, options it needs, options it takes."""
-
-
-CONSTRUCTION = Construction(dataset=DATASET, steps=STEPS)
+CONSTRUCTION = Construction(
+    dataset=DATASET,
+    steps={
+        "sample": _sample,
+        "generate": _generate,
+        "sheet": _sheet,
+        "import": _import,
+        "answer-sheet": _answer_sheet,
+        "scores": _scores,
+    },
+)

@@ -9,14 +9,14 @@ unattested, and they are built as `medcalc_own`.
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
 from collections import ChainMap, Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import eq
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
+import medical_tasks.options as declared
 from medical_tasks.benchmarks.medcalc_bench.data import (
     CREDENTIALED,
     OFFICIAL_COLUMNS,
@@ -31,9 +31,15 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Flag, Input, fold, is_missing
 from medical_tasks.construct.contract import Construction
 from medical_tasks.construct.medcalc import extraction
+from medical_tasks.construct.options import (
+    MedcalcCheck,
+    MedcalcExtract,
+    MedcalcImport,
+    MedcalcRelease,
+    MedcalcSheet,
+)
 from medical_tasks.data import construction
 from medical_tasks.data.construction import (
-    SheetRow,
     check_answered,
     checked_seed,
     ranked,
@@ -45,8 +51,8 @@ from medical_tasks.guard import policy
 from medical_tasks.io.files import WholeFile, readable
 from medical_tasks.io.json_records import is_text
 from medical_tasks.io.output import tell
-from medical_tasks.io.sheets import folded, has_columns, read_table
 from medical_tasks.io.table import align
+from medical_tasks.io.tables import TableRow, folded, has_columns, read_table
 from medical_tasks.models.usage import usage_said
 from medical_tasks.runs.asking import asked
 from medical_tasks.scoring.agreement import cohen_interval
@@ -82,47 +88,23 @@ Marks = dict[str, dict[Cell, tuple[str, object]]]
 """Reviewer and cell to the mark and the value that the reviewer leaves."""
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declares the options that no other benchmark has."""
-    group = parser.add_argument_group("medcalc")
-    group.add_argument(
-        "--open", action="store_true", help="extract, check: the notes may go to any model"
-    )
-    group.add_argument(
-        "--calculators", metavar="2,CrCl,...", help="extract, check: ids or names (default: all 55)"
-    )
-    group.add_argument(
-        "--most",
-        type=int,
-        metavar="N",
-        help=f"extract: notes a calculator at most (default {MOST})",
-    )
-    group.add_argument(
-        "--forecast", action="store_true", help="extract, check: only say what asking would take"
-    )
-    group.add_argument(
-        "--train", type=float, metavar="SHARE", help="release: of notes, for training (default 0.2)"
-    )
-
-
 def read_notes(path: Path) -> dict[str, str]:
     """Reads notes by their ids, of a file of any form."""
     notes: dict[str, str] = {}
     knows = has_columns(*map("|".join, _NAMES.values()))
-    for place, value in read_table(path, form=_FORM, knows=knows):
-        given = value.items() if isinstance(value, dict) else ()
-        cells = {folded(name): str(cell or "").strip() for name, cell in given}
+    for row in read_table(path, record=_FORM, knows=knows).rows:
+        cells = {folded(name): str(cell or "").strip() for name, cell in row.cells.items()}
         found = {
             ours: next((cells[name] for name in names if name in cells), "")
             for ours, names in _NAMES.items()
         }
         if lost := [" or ".join(_NAMES[name]) for name, cell in found.items() if not cell]:
             raise UsageError(
-                f"{path}: {place}: {', '.join(lost)} is missing or empty. A record is like {_FORM}"
+                f"{path}: {row.at}: {', '.join(lost)} is missing or empty. A record is like {_FORM}"
             )
         if notes.setdefault(found["note_id"], found["note"]) != found["note"]:
             raise UsageError(
-                f"{path}: {place}: its note_id names another note already. Give each note its own."
+                f"{path}: {row.at}: its note_id names another note already. Give each note its own."
             )
     return notes
 
@@ -145,14 +127,14 @@ class _Outcome(NamedTuple):
 
 
 def _by_words(
-    arguments: Namespace,
+    arguments: MedcalcExtract,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
     settings: Mapping[str, Any],
 ) -> _Outcome:
     """Extracts without a model; options of one are refused, since they would do nothing."""
     for option in ("model_args", "tries", "max_new_tokens", "forecast"):
-        if getattr(arguments, option) not in (None, "", False):
+        if option in declared.given(arguments):
             said = f"--{option.replace('_', '-')}"
             raise UsageError(f"{said}: --model {LEXICAL} asks no model. Leave {said} out.")
     tell(
@@ -172,7 +154,7 @@ def _by_words(
 
 
 def _by_model(
-    arguments: Namespace,
+    arguments: MedcalcExtract,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
     settings: Mapping[str, Any],
@@ -181,12 +163,20 @@ def _by_model(
     tell(
         f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then {more:,} at most."
     )
-    with asked(arguments, settings, what="pairs") as model:
+    with asked(
+        arguments.model,
+        arguments,
+        settings,
+        step=f"{arguments.benchmark} {arguments.step}",
+        into=arguments.folder,
+        forecast=arguments.forecast,
+        what="pairs",
+    ) as model:
         made = extraction.extract(notes, calculators, model)
     return _Outcome(made, model.recipe, model.failed, model.session.usage)
 
 
-def _extract(arguments: Namespace) -> int:
+def _extract(arguments: MedcalcExtract) -> int:
     folder, seed, most = arguments.folder, checked_seed(arguments.seed), arguments.most
     check_least({"--most": most})
     notes, calculators = read_notes(arguments.source), _calculators(arguments.calculators)
@@ -316,7 +306,7 @@ def _said(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _sheet(arguments: Namespace) -> int:
+def _sheet(arguments: MedcalcSheet) -> int:
     folder, seed = arguments.folder, checked_seed(arguments.seed)
     pairs, names = _pairs(folder), construction.parse_names(arguments.reviewers)
     if ADJUDICATOR in names:
@@ -351,7 +341,7 @@ def _sheet(arguments: Namespace) -> int:
     return _tell_whose(folder)
 
 
-def _import(arguments: Namespace) -> int:
+def _import(arguments: MedcalcImport) -> int:
     folder = arguments.folder
     (folder / _ENTITIES).unlink(
         missing_ok=True
@@ -396,13 +386,13 @@ def _import(arguments: Namespace) -> int:
     return _tell_whose(folder)
 
 
-def _reviewed(row: SheetRow) -> tuple[str, Cell]:
+def _reviewed(row: TableRow) -> tuple[str, Cell]:
     name, key, attribute = (row.cells[each].strip() for each in ("reviewer", "id", "attribute"))
     return name, (key, attribute)
 
 
 def _read_marks(
-    arguments: Namespace, rows: Iterable[SheetRow], pairs: Pairs, sheets: Any
+    arguments: MedcalcImport, rows: Iterable[TableRow], pairs: Pairs, sheets: Any
 ) -> tuple[Marks, Any]:
     """What all sheets say, and whose are not there; an adjudicator may decide any cell.
 
@@ -436,7 +426,7 @@ def _read_marks(
 
 
 def _adjudicated(
-    path: Path, rows: Iterable[SheetRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]
+    path: Path, rows: Iterable[TableRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]
 ) -> None:
     """Ends where values differ that nobody decided.
 
@@ -466,7 +456,7 @@ def _adjudicated(
 
 
 def _opinion(
-    row: SheetRow, blank_keeps: bool, item: Input | None, value: object
+    row: TableRow, blank_keeps: bool, item: Input | None, value: object
 ) -> tuple[str, tuple[str, object]]:
     """What is wrong with a row, "" where nothing is.
 
@@ -535,7 +525,7 @@ def split_notes(
     return sides
 
 
-def _release(arguments: Namespace) -> int:
+def _release(arguments: MedcalcRelease) -> int:
     folder, seed = arguments.folder, checked_seed(arguments.seed)
     share = 0.2 if arguments.train is None else arguments.train
     if not 0 <= share < 1:
@@ -590,7 +580,7 @@ def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str,
     }
 
 
-def _check(arguments: Namespace) -> int:
+def _check(arguments: MedcalcCheck) -> int:
     source, chosen = arguments.source, {each.id for each in _calculators(arguments.calculators)}
     check_least({"--max-samples": arguments.max_samples})
     own = not _is_released(source)
@@ -618,7 +608,15 @@ def _check(arguments: Namespace) -> int:
             "construct medcalc check with a model needs --folder, where its replies are kept."
         )
     else:
-        with asked(arguments, {"source": file_sha256(source)}, what="values") as model:
+        with asked(
+            arguments.model,
+            arguments,
+            {"source": file_sha256(source)},
+            step=f"{arguments.benchmark} {arguments.step}",
+            into=arguments.folder,
+            forecast=arguments.forecast,
+            what="values",
+        ) as model:
             form = extraction.values_question
             replies = model.ask(
                 [form(name, note, each.inputs, each) for name, (note, each) in notes.items()]
@@ -653,39 +651,39 @@ def _share(each: Any) -> str:
     )
 
 
-def _guarded(step: Callable[[Namespace], int], arguments: Namespace) -> int:
+_Step = TypeVar("_Step", MedcalcExtract, MedcalcSheet, MedcalcImport, MedcalcRelease, MedcalcCheck)
+
+
+def _guarded(step: Callable[[_Step], int], arguments: _Step) -> int:
     """Does a step, under the guard unless its notes are open.
 
-    As this command says, or the one that read them said.
+    They are open where this command says so, or the one that read them did.
     """
-    folder, source = arguments.folder, arguments.source
-    is_open = _is_open(folder) if source is None else arguments.open or _is_released(source)
-    rule = f"{source or folder}: notes are taken for credentialed unless --open says that they may go anywhere"
+    folder, source = arguments.folder, None
+    attestation = policy.NOTHING_ATTESTED
+    if isinstance(arguments, MedcalcExtract | MedcalcCheck):
+        source, attestation = arguments.source, policy.attestation_from(arguments)
+        is_open = arguments.open or _is_released(source)
+    else:
+        is_open = _is_open(arguments.folder)
+    rule = (
+        f"{source or folder}: notes are taken for credentialed unless --open says that they may "
+        "go anywhere"
+    )
     subject = policy.Subject(
         name="construct medcalc", dataset="medcalc_bench", access="credentialed", rule=rule
     )
-    with policy.protect([] if is_open else [subject], policy.attestation_from(arguments)):
+    with policy.protect([] if is_open else [subject], attestation):
         return step(arguments)
 
 
-_MODEL: Final = ("model_args", "tries", "max_new_tokens", "open", "calculators", "forecast", "seed")
-_GUARD: Final = ("allow_remote", "attest_zero_retention")
-STEPS: dict[str, tuple[Callable[[Namespace], int], tuple[str, ...], tuple[str, ...]]] = {
-    "extract": (
-        partial(_guarded, _extract),
-        ("folder", "source", "model"),
-        ("most", *_MODEL, *_GUARD),
-    ),
-    "sheet": (partial(_guarded, _sheet), ("folder", "reviewers"), ("overlap", "seed")),
-    "import": (partial(_guarded, _import), ("folder", "paths"), ("blank_keeps", "partial")),
-    "release": (partial(_guarded, _release), ("folder",), ("train", "seed")),
-    "check": (
-        partial(_guarded, _check),
-        ("source", "model"),
-        ("folder", "max_samples", *_MODEL, *_GUARD),
-    ),
-}
-"""Name to function, options it needs, options it takes."""
-
-
-CONSTRUCTION = Construction(dataset=DATASET, steps=STEPS, add_arguments=add_arguments)
+CONSTRUCTION = Construction(
+    dataset=DATASET,
+    steps={
+        "extract": partial(_guarded, _extract),
+        "sheet": partial(_guarded, _sheet),
+        "import": partial(_guarded, _import),
+        "release": partial(_guarded, _release),
+        "check": partial(_guarded, _check),
+    },
+)

@@ -1,28 +1,7 @@
-"""Keep a leaderboard: see what was submitted, accept or reject it, check the store, show the pages.
-
-    medical-tasks leaderboard list --store my-store --state pending
-    medical-tasks leaderboard show ID --store my-store
-    medical-tasks leaderboard submit package.zip --store my-store
-    medical-tasks leaderboard accept ID --store my-store --by NAME --data datasets
-    medical-tasks leaderboard reject ID --store my-store --by NAME --reason TEXT
-    medical-tasks leaderboard history --store my-store
-    medical-tasks leaderboard entries --store my-store --task medcalc
-    medical-tasks leaderboard check --store my-store
-    medical-tasks leaderboard site --store my-store --out site
-    medical-tasks leaderboard serve --store my-store --port 7860
-
---store is a folder, or hub:OWNER/NAME for a dataset repository of the Hub (with HF_TOKEN). accept
-takes a pending submission, or a rejected one again; reject takes a pending one, or withdraws an
-accepted one. accept scores the answers again first, and what does not match is not accepted;
---unverified accepts without that, and the entry says so. Whoever was accepted first under a name
-keeps it: --replace ID says that a submission is of the same model and takes that one's place. check
-exits with 5 when the store is not whole. site writes the pages as files for any web server; serve
-makes and serves them, and takes packages.
-"""
+"""The verb `leaderboard` on the command line; `Leaderboard` in `options` says what it takes."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,11 +13,13 @@ from medical_tasks.io.output import tell
 from medical_tasks.leaderboard import maintaining
 from medical_tasks.leaderboard.admission import name_notes
 from medical_tasks.leaderboard.board import Board, entries_of
-from medical_tasks.leaderboard.commands.verify import verification
+from medical_tasks.leaderboard.commands import verification
+from medical_tasks.leaderboard.options import Leaderboard
 from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.leaderboard.storage import open_storage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_OPTIONS
 from medical_tasks.leaderboard.submission_package.zip_file import package_bytes
+from medical_tasks.options import given
 
 _VERIFYING: Final = tuple(vars(DEFAULT_OPTIONS))
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
@@ -58,10 +39,10 @@ _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
 _NAMED: Final = {"show": "ID", "submit": "FILE", "accept": "ID", "reject": "ID"}
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Leaderboard) -> int:
     """Does what was asked; its exit code."""
     _check(arguments)
-    action, what = arguments.action, arguments.what
+    action, what = arguments.action, arguments.what or ""
     if action == "serve":
         from medical_tasks.leaderboard.serving import serve
 
@@ -70,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     board = Board(open_storage(arguments.store))
     if action == "site":
-        return _site(board, arguments.out, uploads=arguments.uploads)
+        return _site(board, arguments.out or Path(), uploads=arguments.uploads)
     if action == "list":
         submissions = board.submissions(arguments.state)
         return _shown(
@@ -93,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 0
     if action == "history":
-        submissions = board.submissions() if what is None else [board.submission(what)]
+        submissions = board.submissions() if not what else [board.submission(what)]
         return _shown(maintaining.history_lines(submissions), board)
     if action == "entries":
         task = None if arguments.task is None else task_spec(arguments.task)
@@ -104,10 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 5 if found.problems else 0
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def _check(arguments: Leaderboard) -> None:
     action = arguments.action
     for name in dict.fromkeys(name for taken in _TAKES.values() for name in taken):
-        if getattr(arguments, name) not in (None, False, []) and name not in _TAKES[action]:
+        if name in given(arguments) and name not in _TAKES[action]:
             users = ", ".join(verb for verb, taken in _TAKES.items() if name in taken)
             raise UsageError(
                 f"--{name.replace('_', '-')} is for {users}, not for {action}. Leave it out."
@@ -124,29 +105,26 @@ def _check(arguments: argparse.Namespace) -> None:
         )
     if action not in (*_NAMED, "history") and arguments.what is not None:
         raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
-    given = [
-        name for name in (*_VERIFYING, *_GUARD) if getattr(arguments, name) not in (None, False, [])
-    ]
-    if given and arguments.unverified:
+    verifying = [name for name in (*_VERIFYING, *_GUARD) if name in given(arguments)]
+    if verifying and arguments.unverified:
         raise UsageError(
-            f"--{given[0].replace('_', '-')} is for verifying, and --unverified leaves that out. "
+            f"--{verifying[0].replace('_', '-')} is for verifying, and --unverified leaves that out. "
             "Give one of them."
         )
 
 
-def _accept(board: Board, arguments: argparse.Namespace) -> int:
+def _accept(board: Board, arguments: Leaderboard) -> int:
     by, reason, replaces = arguments.by or "", arguments.reason or "", arguments.replace or ""
     wanted = Event(state="accepted", at="", by=by, reason=reason, replaces=replaces)
-    waiting, _ = board.check(arguments.what, wanted)
+    name = arguments.what or ""
+    waiting, _ = board.check(name, wanted)
     notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
     report = (
         None
         if arguments.unverified
-        else maintaining.verified_report(board, arguments.what, *verification(arguments))
+        else maintaining.verified_report(board, name, *verification(arguments))
     )
-    made = board.decide(
-        arguments.what, "accepted", by=by, reason=reason, verified=report, replaces=replaces
-    )
+    made = board.decide(name, "accepted", by=by, reason=reason, verified=report, replaces=replaces)
     place = f", in place of {replaces}" if replaces else ""
     _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
     return _notes(notes)

@@ -223,10 +223,10 @@ class Verification:
         """
         proven: dict[str, bool] = {}
         for check in self.checks:
-            task, colon, part = check.name.partition(": ")
+            task, colon, what = check.name.partition(": ")
             if colon:
                 proven[task] = proven.get(task, False) or (
-                    part == "scores" and check.outcome != "not checked"
+                    what == "scores" and check.outcome != "not checked"
                 )
         return tuple(task for task, done in proven.items() if not done)
 
@@ -236,18 +236,18 @@ class Verification:
 
         Their judge could be asked again, and was not.
         """
-        found = (
+        names = (
             check.name.partition(": ") for check in self.checks if check.outcome == "not checked"
         )
-        return tuple(task for task, _, part in found if part == "judge")
+        return tuple(task for task, _, what in names if what == "judge")
 
     def as_json(self) -> JsonDict:
         """The same as JSON.
 
         `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`.
         """
-        said = {"package": self.package, "matches": self.matches, "on_trust": list(self.on_trust)}
-        return {**said, "checks": [asdict(check) for check in self.checks]}
+        about = {"package": self.package, "matches": self.matches, "on_trust": list(self.on_trust)}
+        return {**about, "checks": [asdict(check) for check in self.checks]}
 
 
 @dataclass(frozen=True, kw_only=True)

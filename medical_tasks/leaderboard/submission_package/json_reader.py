@@ -36,11 +36,11 @@ def odd_setting(value: object, *path: str) -> tuple[str, ...] | None:
     """
     if isinstance(value, dict | list):
         named = value.items() if isinstance(value, dict) else enumerate(value, start=1)
-        for name, part in named:
+        for name, inner in named:
             inside = (*path, str(name))
             if len(str(name)) > _LONGEST_NAME or not is_plain(str(name)):
                 return inside
-            if (odd := odd_setting(part, *inside)) is not None:
+            if (odd := odd_setting(inner, *inside)) is not None:
                 return odd
         return None
     if isinstance(value, str):
@@ -102,7 +102,7 @@ class JsonReader:
         values = 1 + sum(map(bare.count, (b"[", b"{", b",", b":")))
         if values > most or b'"' in bare:
             raise not_sound(f"{where}: more than {most:,} values")
-        steps = (1 if each in b"[{" else -1 for each in bare.translate(None, _NO_BRACKET))
+        steps = (1 if byte in b"[{" else -1 for byte in bare.translate(None, _NO_BRACKET))
         if max(accumulate(steps), default=0) > self.limits.depth:
             raise not_sound(
                 f"{where}: lists and objects stand more than {self.limits.depth} deep in one "

@@ -66,7 +66,7 @@ def scrub(results: Json) -> JsonDict:
 
 
 def _entry(entry: Entry) -> JsonDict:
-    made = {**entry, "recipe": scrub_recipe(entry["recipe"])}
+    scrubbed = {**entry, "recipe": scrub_recipe(entry["recipe"])}
     if isinstance(entry.get("judge"), Mapping):
         judge, named = entry["judge"], entry["recipe"].get("judge")
         identity = named if isinstance(named, Mapping) else {}
@@ -74,18 +74,18 @@ def _entry(entry: Entry) -> JsonDict:
         plain = _named(name, identity)
         check = str(judge.get("check", "")).replace(name, plain) if name else judge.get("check", "")
         trouble = None if judge.get("trouble") is None else WITHHELD
-        made["judge"] = {**judge, "name": plain, "check": _text(check), "trouble": trouble}
-    return made
+        scrubbed["judge"] = {**judge, "name": plain, "check": _text(check), "trouble": trouble}
+    return scrubbed
 
 
 def scrub_recipe(recipe: Recipe) -> JsonDict:
     """Scrubs a task's recipe, or a part of one."""
-    made: JsonDict = {}
+    scrubbed: JsonDict = {}
     for name, value in recipe.items():
         if name in ("packages", "python", "suite"):
-            made[name] = value  # versions, some of which look like addresses
+            scrubbed[name] = value  # versions, some of which look like addresses
         elif name in ("model", "judge") and isinstance(value, Mapping) and "name" in value:
-            made[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
+            scrubbed[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
         elif (
             name == "data"
             and isinstance(value, Mapping)
@@ -93,18 +93,20 @@ def scrub_recipe(recipe: Recipe) -> JsonDict:
         ):
             # Official files by their hashes alone, the options of a generated dataset as they are.
             hashes = sorted(
-                str(each) for each in value["source"].values() if SHA256.fullmatch(str(each))
+                str(setting)
+                for setting in value["source"].values()
+                if SHA256.fullmatch(str(setting))
             )
             source = {
-                key: each
-                for key, each in value["source"].items()
-                if not SHA256.fullmatch(str(each))
+                key: setting
+                for key, setting in value["source"].items()
+                if not SHA256.fullmatch(str(setting))
             }
-            files = {f"file {number}": each for number, each in enumerate(hashes, start=1)}
-            made[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
+            files = {f"file {number}": setting for number, setting in enumerate(hashes, start=1)}
+            scrubbed[name] = {**_mapping(value), "source": {**_mapping(source), **files}}
         else:
-            made[name] = _value(name, value)
-    return made
+            scrubbed[name] = _value(name, value)
+    return scrubbed
 
 
 def _mapping(values: Json) -> JsonDict:
@@ -115,7 +117,7 @@ def _value(name: str, value: object) -> Any:
     if isinstance(value, Mapping):
         return _mapping(value)
     if isinstance(value, list | tuple):
-        return [_value(name, each) for each in value]
+        return [_value(name, inner) for inner in value]
     if not isinstance(value, str):
         return value
     if name in _SECRET_NAMES:
@@ -140,7 +142,7 @@ def _text(text: str) -> str:
     if not any(sign in text for sign in "/\\:.~"):
         return text
     plain = _IPV6.sub(ADDRESS, _IPV4.sub(ADDRESS, _URL.sub(ADDRESS, text)))
-    return _HOST_PORT.sub(ADDRESS, _WORD.sub(lambda found: _word(found[0]), plain))
+    return _HOST_PORT.sub(ADDRESS, _WORD.sub(lambda match: _word(match[0]), plain))
 
 
 def _word(word: str) -> str:

@@ -86,14 +86,16 @@ def scored_again(
             replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
     with judge or contextlib.nullcontext():
         results = finish([answered], run, judge)
-    given = answered.scoring_args
+    arguments = answered.scoring_args
     return Scored(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),
         verdicts=read_verdicts(run.path),
         replay=replay,
         left=tuple(
-            metric.name for metric in reported.metrics if metric.needs and metric.needs not in given
+            metric.name
+            for metric in reported.metrics
+            if metric.needs and metric.needs not in arguments
         ),
     )
 
@@ -102,23 +104,29 @@ def check_scores(
     reported: TaskSpec,
     entry: Entry,
     rows: Sequence[Row],
-    made: Scored,
+    scored: Scored,
 ) -> Found:
     """Compares items one by one."""
-    here = {row["id"]: row for row in made.rows}
-    columns = [name for name in item_columns(reported) if not made.rows or name in made.rows[0]]
+    here = {row["id"]: row for row in scored.rows}
+    columns = [name for name in item_columns(reported) if not scored.rows or name in scored.rows[0]]
     if not counts_unclear(entry):
         columns = [name for name in columns if name != "unclear"]
     wrong = []
     for row in rows:
-        said, own = (
-            {name: each.get(name) for name in columns} for each in (row, here.get(row["id"], {}))
+        stated, own = (
+            {name: cells.get(name) for name in columns} for cells in (row, here.get(row["id"], {}))
         )
-        found = next(differences(said, own, (shown(row["id"]),)), None)
-        if found is not None:
-            hidden = found[0][-1] in ("parsed", "why")
-            wrong.append(f"{', '.join(found[0])}: reads otherwise" if hidden else in_words(found))
-    left = f". Not checked, for want of what they need: {', '.join(made.left)}" if made.left else ""
+        difference = next(differences(stated, own, (shown(row["id"]),)), None)
+        if difference is not None:
+            hidden = difference[0][-1] in ("parsed", "why")
+            wrong.append(
+                f"{', '.join(difference[0])}: reads otherwise" if hidden else in_words(difference)
+            )
+    left = (
+        f". Not checked, for want of what they need: {', '.join(scored.left)}"
+        if scored.left
+        else ""
+    )
     if wrong:
         return (
             "mismatch",
@@ -127,21 +135,26 @@ def check_scores(
     return "match", f"{len(rows):,} items score the same, metric by metric{left}"
 
 
-def check_results(reported: TaskSpec, entry: Entry, made: Scored) -> Found:
+def check_results(reported: TaskSpec, entry: Entry, scored: Scored) -> Found:
     """Compares metrics, intervals, bounds, breakdowns and coverage."""
     left = {
-        *made.left,
-        *(metric.whole for metric in reported.metrics if metric.name in made.left and metric.whole),
+        *scored.left,
+        *(
+            metric.whole
+            for metric in reported.metrics
+            if metric.name in scored.left and metric.whole
+        ),
     }
-    left |= {metric.name for metric in reported.metrics if metric.kind == "average" and made.left}
+    left |= {metric.name for metric in reported.metrics if metric.kind == "average" and scored.left}
     beyond = frozenset() if counts_unclear(entry) else _beyond_older(reported)
-    found = [
-        each
-        for each in entry_differences(entry, made.entry)
-        if not left.intersection(each[0]) and not beyond.intersection((each[0][:2], each[0][-2:]))
+    wrong = [
+        difference
+        for difference in entry_differences(entry, scored.entry)
+        if not left.intersection(difference[0])
+        and not beyond.intersection((difference[0][:2], difference[0][-2:]))
     ]
-    if found:
-        return "mismatch", f"{len(found)} numbers differ: {in_words(found[0])}"
+    if wrong:
+        return "mismatch", f"{len(wrong)} numbers differ: {in_words(wrong[0])}"
     return "match", "values, intervals, bounds, breakdowns and coverage are the same"
 
 
@@ -151,7 +164,13 @@ def _beyond_older(task: TaskSpec) -> frozenset[tuple[str, ...]]:
     How many there are, and what they leave open.
     """
     ends = ("bound_low", "bound_high")
-    read = {name for each in task.metrics if each.read for name in (each.name, each.whole) if name}
+    read = {
+        name
+        for metric in task.metrics
+        if metric.read
+        for name in (metric.name, metric.whole)
+        if name
+    }
     reasons = ("coverage", "unclear")
     return frozenset({reasons, *((name, end) for name in read for end in ends)})
 
@@ -168,7 +187,7 @@ _FROM_FILE: Final = "recorded"
 
 def judge_request(recipe: Recipe, options: VerifyOptions, *, name: str) -> JudgeRequest:
     """The judge of a recipe, asked in the same way; `name` says whom to open."""
-    asked = JudgeOptions(
+    judge_options = JudgeOptions(
         votes=1 if name.startswith(RECORDED) else recipe["votes"],
         reasks=_whole(recipe.get("reasks"), 2),
         reply_tokens=None
@@ -179,7 +198,11 @@ def judge_request(recipe: Recipe, options: VerifyOptions, *, name: str) -> Judge
     mode = recipe.get("mode") if recipe.get("mode") in ("single", "batched") else "single"
     args = {} if name == "lexical" or name.startswith(RECORDED) else options.judge_args
     return JudgeRequest(
-        name=name, args=args, options=asked, mode=mode, prompts=str(recipe["prompts"].get("set"))
+        name=name,
+        args=args,
+        options=judge_options,
+        mode=mode,
+        prompts=str(recipe["prompts"].get("set")),
     )
 
 
@@ -213,9 +236,10 @@ class _Checked:
                     self.contradicted.append(question.id)
                 continue
             if question.pair is not None:
-                said = decide(question.pair.premise, question.pair.hypothesis)
+                verdict = decide(question.pair.premise, question.pair.hypothesis)
                 self.by_words.append(
-                    said in question.pair.values and question.pair.values[said] == outcome.value
+                    verdict in question.pair.values
+                    and question.pair.values[verdict] == outcome.value
                 )
                 self.values.add(repr(outcome.value))
             if self.reads == "prompt":
@@ -237,30 +261,35 @@ class Replay(RunJudge):
 
     def task_judge(self, task: TaskSpec) -> TaskJudge:
         """The verdicts, looked up question by question."""
-        made = super().task_judge(task)
-        self.checked = _Checked(made.judging.judge, self.unread)
-        made.judging = replace(made.judging, judge=self.checked)
-        return made
+        task_judge = super().task_judge(task)
+        self.checked = _Checked(task_judge.judging.judge, self.unread)
+        task_judge.judging = replace(task_judge.judging, judge=self.checked)
+        return task_judge
 
 
 def check_verdicts(
-    judge: str, rows: Sequence[Row], made: Sequence[Row], replay: Replay | None
+    judge: str, rows: Sequence[Row], verdicts: Sequence[Row], replay: Replay | None
 ) -> Found:
     """Compares the verdicts of a package with those that scoring again led to.
 
     `replay` is None when the judge was asked again.
     """
     if replay is None:
-        if found := [in_words(each) for each in differences(_by_id(rows), _by_id(made))]:
-            return "mismatch", f"{len(found)} differ from what the judge says: {found[0]}"
+        if wrong_here := [
+            in_words(difference) for difference in differences(_by_id(rows), _by_id(verdicts))
+        ]:
+            return "mismatch", f"{len(wrong_here)} differ from what the judge says: {wrong_here[0]}"
         return "match", f"the judge, asked again, gave the same {len(rows):,}"
     checked = replay.checked
     if checked is None:
         return "not checked", "no question was asked"
     if wrong := list(_unsound(judge, rows, checked)):
         return "mismatch", f"{len(wrong)} are not sound: {wrong[0]}"
-    if len(rows) != len(made):
-        return "mismatch", f"{len(rows):,} verdicts on the {len(made):,} questions that are asked"
+    if len(rows) != len(verdicts):
+        return (
+            "mismatch",
+            f"{len(rows):,} verdicts on the {len(verdicts):,} questions that are asked",
+        )
     by_words = checked.by_words
     # Where every verdict is the same, any two judges may agree.
     if all(by_words) and len(by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
@@ -282,16 +311,16 @@ def _unsound(judge: str, rows: Sequence[Row], checked: _Checked) -> Iterator[str
     has_texts = all("text" in row for row in rows)  # of credentialed data there are none
     for question in () if from_file or not has_texts else checked.silent:
         yield f"{shown(question)} has no text of a judge that says why"
-    asked = {question for question, _ in checked.asked}
+    questions = {question for question, _ in checked.asked}
     for row in rows:
         name = shown(row["id"])
         if not from_file and ("reads" in row) != (kind == "nli"):
             yield f"{name} is not by a judge of that kind"
-        if row["id"] not in asked:
+        if row["id"] not in questions:
             yield f"{name} is a verdict on no question"
         elif (row["id"], row["sha256"]) not in checked.asked:
             yield f"{name} was given on another question or answer"
-    for question in sorted(asked - {row["id"] for row in rows}):
+    for question in sorted(questions - {row["id"] for row in rows}):
         yield f"{shown(question)} has no verdict"
 
 
@@ -311,43 +340,43 @@ def ask_again(
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
         task_judge = judge.task_judge(answered.task)
-        found = next(
+        difference = next(
             differences(recipe, scrub_recipe({"judge": task_judge.recipe})["judge"], ("judge",)),
             None,
         )
-        if found is not None:
+        if difference is not None:
             raise UsageError(
                 f"--judge {options.judge}: is another judge than that of {answered.task.name}: "
-                f"{in_words(found)}. Give the same one, with the same --judge-args, or leave it "
+                f"{in_words(difference)}. Give the same one, with the same --judge-args, or leave it "
                 "out."
             )
         sample = _sampled(answered, options)
         score_responses(sample, task_judge.judging)
-        made = task_judge.rows(private=not all("text" in row for row in rows))
-    said = {(row["id"], row["sha256"]): row.get("value") for row in rows}
+        verdicts = task_judge.rows(private=not all("text" in row for row in rows))
+    stated = {(row["id"], row["sha256"]): row.get("value") for row in rows}
     decided = [
         ((row["id"], row["sha256"]), json.loads(json.dumps(row["value"])))
-        for row in made
+        for row in verdicts
         if "value" in row
     ]
-    known = [(said[key], value) for key, value in decided if key in said]
+    pairs = [(stated[key], value) for key, value in decided if key in stated]
     about = f"asked again about {len(sample.items)} items"
-    if not known:
+    if not pairs:
         return "not checked", f"{about}, and got no verdict"
-    same = sum(one == other for one, other in known)
-    detail = f"{about}: {same:,} of {len(known):,} verdicts are the same"
-    if len(known) < len(decided):
+    same = sum(before == now for before, now in pairs)
+    detail = f"{about}: {same:,} of {len(pairs):,} verdicts are the same"
+    if len(pairs) < len(decided):
         detail += (
-            f"; {len(decided) - len(known)} are on questions that the package has no verdict on"
+            f"; {len(decided) - len(pairs)} are on questions that the package has no verdict on"
         )
     least = 1.0 if recipe.get("kind") in _ALWAYS_SAME else LEAST_AGREEMENT
-    return "match" if same >= least * len(known) else "mismatch", detail
+    return "match" if same >= least * len(pairs) else "mismatch", detail
 
 
 def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
     """Items by the hash of seed and id: the same ones for the same seed, whoever asks."""
     ids = [item.id for item in answered.items if item.id in answered.responses]
-    ids.sort(key=lambda each: hashlib.sha256(f"{options.seed}:{each}".encode()).digest())
+    ids.sort(key=lambda item_id: hashlib.sha256(f"{options.seed}:{item_id}".encode()).digest())
     chosen = set(ids[: options.sample])
     items = [item for item in answered.items if item.id in chosen]
     return replace(

@@ -333,8 +333,8 @@ def differences(stated: object, here: object, path: Path = ()) -> Iterator[Diffe
         if len(stated) != len(here):
             yield path, stated, here
             return
-        for number, (one, other) in enumerate(zip(stated, here, strict=True), start=1):
-            yield from differences(one, other, (*path, str(number)))
+        for number, (first, second) in enumerate(zip(stated, here, strict=True), start=1):
+            yield from differences(first, second, (*path, str(number)))
     elif not same_value(stated, here):
         yield path, stated, here
 

@@ -97,7 +97,7 @@ def read_verdicts(reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSp
         if ("value" in row) == ("unscored" in row):
             raise not_sound(f"{where}: has either value, or unscored with the reason")
         before = first.setdefault((name, row["id"], row["sha256"]), row)
-        if any(before.get(part) != row.get(part) for part in ("value", "unscored")):
+        if any(before.get(name_of) != row.get(name_of) for name_of in ("value", "unscored")):
             raise not_sound(f"{where}: the question {shown(row['id'])} of {name} has two verdicts")
         if "value" in row and not (row["votes"] and _votes_ahead(row) >= 0):
             raise not_sound(f"{where}, value: must be what most votes say")
@@ -207,7 +207,7 @@ def _without_unasked_figures(row: JsonDict, task: TaskSpec) -> JsonDict:
 
     Earlier versions wrote some.
     """
-    declared = next(each for each in task.benchmark.tasks if each.name == task.name).metrics
+    declared = next(spec for spec in task.benchmark.tasks if spec.name == task.name).metrics
     official = filter(task.needs_official_prompts, declared)
     names = {metric.name for metric in official} - {metric.name for metric in task.metrics}
     unasked = names | set(map(weight_column, names))

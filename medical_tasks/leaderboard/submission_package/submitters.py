@@ -128,8 +128,8 @@ def model_key(organisation: str, model: str) -> tuple[str, str]:
 
 def _is_accent(char: str) -> bool:
     """Whether it is a mark on, through or under any letter, and not a vowel of a script."""
-    place = unicodedata.combining(char)
-    return (place == 1 or place >= 200) and unicodedata.category(char) == "Mn"
+    combining = unicodedata.combining(char)
+    return (combining == 1 or combining >= 200) and unicodedata.category(char) == "Mn"
 
 
 def _character(char: str) -> str:
@@ -142,19 +142,19 @@ def _name_data() -> tuple[dict[str, re.Pattern[str]], frozenset[str], dict[str, 
 
     What other characters look like.
     """
-    found: JsonDict = packaged(__file__, "name_data.json")
+    data: JsonDict = packaged(__file__, "name_data.json")
 
     def pattern(*scripts: str) -> re.Pattern[str]:
         ranges = " ".join(
-            [found["common"], *(found["scripts"][script] for script in scripts)]
+            [data["common"], *(data["scripts"][script] for script in scripts)]
         ).split()
-        ends = (each.partition("-") for each in ranges)
+        ends = (span.partition("-") for span in ranges)
         return re.compile(
             "[" + "".join(rf"\U{low:0>8}-\U{high or low:0>8}" for low, _, high in ends) + "]*"
         )
 
-    patterns = {script: pattern(script) for script in found["scripts"]}
+    patterns = {script: pattern(script) for script in data["scripts"]}
     patterns |= {"".join(scripts): pattern(*scripts) for scripts in _EAST_ASIAN}
-    patterns["all"] = pattern(*found["scripts"])
-    looks = {char: look for look, chars in found["looks"].items() for char in chars}
-    return patterns, frozenset(found["like_latin"]), looks
+    patterns["all"] = pattern(*data["scripts"])
+    looks = {char: look for look, chars in data["looks"].items() for char in chars}
+    return patterns, frozenset(data["like_latin"]), looks

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -66,7 +67,7 @@ def verify_package(
     checks = [contents.Check("content", "match", stated)]
     for name in package.manifest.tasks:
         parts = _TaskPackage(package, task_spec(name), options).checked()
-        checks += [contents.Check(f"{name}: {part}", *found) for part, found in parts.items()]
+        checks += [contents.Check(f"{name}: {what}", *outcome) for what, outcome in parts.items()]
     return contents.Verification(package=package.manifest.id, checks=tuple(checks))
 
 
@@ -129,24 +130,24 @@ class _TaskPackage:
 
     def checked(self) -> dict[str, Found]:
         """Compares part by part; what is missing for one is said in its place."""
-        found: dict[str, Found] = {}
+        parts: dict[str, Found] = {}
         data: TaskData | None = None
         try:
             data = self.data()
-            found["data"] = check_data(self.recipe["data"], data.revision)
-            found["items"] = check_items(self.task, self.rows, data.items)
+            parts["data"] = check_data(self.recipe["data"], data.revision)
+            parts["items"] = check_items(self.task, self.rows, data.items)
         except (MissingError, UsageError) as error:
-            found["data"] = "not checked", _first_line(error)
-            found["items"] = "not checked", "the data are not here"
-        found["recipe"] = self.recipe_check(data)
-        found["answers"], answers = self.answers()
+            parts["data"] = "not checked", _first_line(error)
+            parts["items"] = "not checked", "the data are not here"
+        parts["recipe"] = self.recipe_check(data)
+        parts["answers"], answers = self.answers()
         if data is None:
-            return found | self.not_scored("the data are not here")
-        if found["data"][0] != "match":
-            return found | self.not_scored("the data here are another revision")
+            return parts | self.not_scored("the data are not here")
+        if parts["data"][0] != "match":
+            return parts | self.not_scored("the data here are another revision")
         if answers is None:
-            return found | self.not_scored("the answers are not here, or are others")
-        return found | self.scores(data, answers)
+            return parts | self.not_scored("the answers are not here, or are others")
+        return parts | self.scores(data, answers)
 
     def data(self) -> TaskData:
         """The data that the run was on, as they are here."""
@@ -158,13 +159,13 @@ class _TaskPackage:
     def not_scored(self, why: str) -> dict[str, Found]:
         """What is said where nothing could be scored again."""
         parts = ("scores", "verdicts") if self.judge is not None else ("scores",)
-        found: dict[str, Found] = dict.fromkeys(parts, ("not checked", why))
-        found["results"] = (
+        outcomes: dict[str, Found] = dict.fromkeys(parts, ("not checked", why))
+        outcomes["results"] = (
             "match",
             "values, intervals and coverage are those of the package's own items; not computed from "
             "answers",
         )
-        return found
+        return outcomes
 
     def answers(self) -> tuple[Found, Answers | None]:
         """Compares the answers with their hashes; also returns them, None where there are none."""
@@ -227,18 +228,18 @@ class _TaskPackage:
             folder = Path(name)
             try:
                 answered = replace(answered, adjudication=self.adjudication(answers))
-                made = rescoring.scored_again(answered, reported, self.verdicts, options, folder)
+                scored = rescoring.scored_again(answered, reported, self.verdicts, options, folder)
             except (MissingError, UsageError) as error:
                 return self.not_scored(_first_line(error).replace(str(folder), "the package"))
-            found = {"scores": rescoring.check_scores(reported, self.entry, self.rows, made)}
+            outcomes = {"scores": rescoring.check_scores(reported, self.entry, self.rows, scored)}
             if self.judge is not None:
-                found["verdicts"] = rescoring.check_verdicts(
-                    self.judge["name"], self.verdicts, made.verdicts, made.replay
+                outcomes["verdicts"] = rescoring.check_verdicts(
+                    self.judge["name"], self.verdicts, scored.verdicts, scored.replay
                 )
-            if made.replay is not None:
-                found["judge"] = rescoring.ask_again(answered, self.verdicts, options, folder)
-        found["results"] = rescoring.check_results(reported, self.entry, made)
-        return found
+            if scored.replay is not None:
+                outcomes["judge"] = rescoring.ask_again(answered, self.verdicts, options, folder)
+        outcomes["results"] = rescoring.check_results(reported, self.entry, scored)
+        return outcomes
 
     def withholds_verdicts(self, judge: Recipe) -> bool:
         """Whether verdicts are more than labels and numbers, and were taken out with the texts."""
@@ -284,13 +285,13 @@ class _TaskPackage:
         `data` are for worked examples, None where they are not here.
         """
         parts = (self.of_the_task(), self.answering(), self.questions(data), self.scoring())
-        found = [one for part in (*parts, self.judging()) for one in part]
+        found = list(chain(*parts, self.judging()))
         kinds: tuple[Outcome, ...] = ("mismatch", "not checked", "match")
-        wrong, left, same = ("; ".join(text for at, text in found if at == kind) for kind in kinds)
-        same = same.replace("; ", ", ")
+        wrong, left, same = ([text for at, text in found if at == kind] for kind in kinds)
         outcome: Outcome = "mismatch" if wrong else "not checked" if left else "match"
-        said = (wrong, f"not checked: {left}" if left else "", f"the same: {same}")
-        return outcome, ". ".join(filter(None, said))
+        unchecked = f"not checked: {'; '.join(left)}" if left else ""
+        sentences = ("; ".join(wrong), unchecked, f"the same: {', '.join(same)}")
+        return outcome, ". ".join(filter(None, sentences))
 
     @cached_property
     def own_recipe(self) -> JsonDict:
@@ -314,16 +315,19 @@ class _TaskPackage:
             yield "mismatch", f"task_args: {shown(unknown[0])} is a setting of no such task"
         model = str(recipe["model"]["name"])
         parts = {"protocol": bool(task.protocol), "baseline": model.startswith("baseline/")}
-        for part, has in parts.items():
-            if part in recipe and not has:
-                yield "mismatch", f"{part}: there is none of {task.name} with {shown(model)}"
+        for setting, has in parts.items():
+            if setting in recipe and not has:
+                yield (
+                    "mismatch",
+                    f"{setting}: there is none of {task.name} with {shown(model)}",
+                )
 
     def answering(self) -> Iterator[Found]:
         """How answers were generated, where a model was asked."""
         model, generation = str(self.recipe["model"]["name"]), self.recipe["generation"]
-        asked = not model.startswith(("responses/", "baseline/"))
-        if {asked} != {self.recipe["prompts"] is not None, generation is not None}:
-            there = "missing" if asked else "there"
+        from_model = not model.startswith(("responses/", "baseline/"))
+        if {from_model} != {self.recipe["prompts"] is not None, generation is not None}:
+            there = "missing" if from_model else "there"
             yield "mismatch", f"prompts and generation are {there} for {model}"
         if generation is None:
             return
@@ -392,8 +396,8 @@ class _TaskPackage:
             )
         unknown = {*missing, *(own for own, name in _SPELLED.items() if name in missing)}
         stated, own = (
-            {name: value for name, value in each.items() if name not in unknown}
-            for each in (recipe.get("scoring", {}), here)
+            {name: value for name, value in identity.items() if name not in unknown}
+            for identity in (recipe.get("scoring", {}), here)
         )
         yield _compared("scoring", stated, own)
 
@@ -444,11 +448,11 @@ def check_items(task: TaskSpec, rows: Sequence[Row], items: Sequence[Item]) -> F
             item.id for item in both if not _groups(task, item).items() <= stated[item.id].items()
         ],
     }
-    said = [f"{len(ids)} {what}: {_listed(ids)}" for what, ids in wrong.items() if ids]
-    if not said and list(stated) != list(here):
-        said = ["they stand in another order"]
-    if said:
-        return "mismatch", "; ".join(said)
+    problems = [f"{len(ids)} {what}: {_listed(ids)}" for what, ids in wrong.items() if ids]
+    if not problems and list(stated) != list(here):
+        problems = ["they stand in another order"]
+    if problems:
+        return "mismatch", "; ".join(problems)
     return "match", f"all {len(here):,} items asked, their groups and clusters"
 
 

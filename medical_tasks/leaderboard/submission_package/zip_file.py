@@ -99,18 +99,18 @@ def _end_record(content: bytes) -> tuple[int, int, int]:
 
 
 def _member(
-    content: bytes, place: int, end: int, start: int, limits: contents.ReadLimits
+    content: bytes, offset: int, end: int, start: int, limits: contents.ReadLimits
 ) -> tuple[Member, int]:
     """Reads an entry of the list at `place`, of a file that must begin at `start`.
 
     Returns the file, and where the next entry is.
     """
-    if place + _LISTED.size > end:
+    if offset + _LISTED.size > end:
         raise _bad_zip("has a list of files that is cut off")
-    listed = _LISTED.unpack_from(content, place)
+    listed = _LISTED.unpack_from(content, offset)
     made_by, attributes, *same = listed[1], listed[15], *listed[2:11]
     needs, flags, method, _, _, crc, packed, size, name_bytes = same
-    behind = place + _LISTED.size + name_bytes
+    behind = offset + _LISTED.size + name_bytes
     raw = content[behind - name_bytes : behind]
     name = _member_name(raw)
     _check_kind(name, made_by, attributes)
@@ -158,18 +158,18 @@ def unpack(content: bytes, member: Member) -> bytes:
     """Unpacks a file, never more of it than was stated."""
     packed = content[member.start : member.start + member.packed]
     if member.method == _STORED:
-        made = packed
+        unpacked = packed
     else:
         stream = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            made = stream.decompress(packed, member.size + 1)
+            unpacked = stream.decompress(packed, member.size + 1)
         except zlib.error as error:
             raise _bad_zip(f"is damaged: {member.name} cannot be unpacked") from error
         if not stream.eof or stream.unused_data or stream.unconsumed_tail:
             raise _bad_zip(f"is damaged: {member.name} has another length than is stated")
-    if len(made) != member.size or zlib.crc32(made) != member.crc:
+    if len(unpacked) != member.size or zlib.crc32(unpacked) != member.crc:
         raise _bad_zip(f"is damaged: {member.name} has another length or checksum than is stated")
-    return made
+    return unpacked
 
 
 def _bad_zip(what: str) -> contents.PackageError:
@@ -184,13 +184,13 @@ def _too_large(what: str, most: int) -> contents.PackageError:
 
 def zip_bytes(files: Mapping[str, bytes]) -> bytes:
     """Packs files, in this order, without times, comments and extra fields."""
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     with zipfile.ZipFile(
-        made, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=9
+        buffer, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=9
     ) as package:
         for name, content in files.items():
             info = zipfile.ZipInfo(name, _EARLIEST)
             info.create_system, info.external_attr = _MADE_ON_UNIX, _PLAIN_FILE
             info.compress_type = zipfile.ZIP_DEFLATED
             package.writestr(info, content)
-    return made.getvalue()
+    return buffer.getvalue()

@@ -59,7 +59,7 @@ class PublishedResult:
         groups = [group for by in self.breakdown.values() for group in by.items()]
         return {
             **self.metrics,
-            **{f"{name}, {group}": each[name] for group, each in groups for name in each},
+            **{f"{name}, {group}": values[name] for group, values in groups for name in values},
         }
 
 
@@ -81,10 +81,10 @@ def _result(table: Json, row: Row, content: Json) -> PublishedResult:
     breakdown: dict[str, dict[str, dict[str, float]]] = {}
     for column, printed in zip(table["columns"], row["values"], strict=True):
         if printed is not None:
-            place = metrics
+            target = metrics
             if "by" in column:
-                place = breakdown.setdefault(column["by"], {}).setdefault(column["group"], {})
-            place[column["metric"]] = round(printed / column.get("scale", 100), _DIGITS)
+                target = breakdown.setdefault(column["by"], {}).setdefault(column["group"], {})
+            target[column["metric"]] = round(printed / column.get("scale", 100), _DIGITS)
     keys = (*table.get("differences", ()), *row.get("differences", ()))
     return PublishedResult(
         model=row["model"],

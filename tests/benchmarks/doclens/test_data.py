@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.doclens.data import (
     ACI_COLUMNS,
     ACI_OFFICIAL_COLUMNS,
-    ACI_SOURCE,
     MEQSUM_COLUMNS,
     MEQSUM_OFFICIAL_COLUMNS,
     OWN_COLUMNS,
@@ -33,14 +32,13 @@ from medical_tasks.benchmarks.doclens.data import (
 )
 from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
-from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, demo_rows, items_of, report
-from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
+from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared
 from tests.tiny_xlsx import write_xlsx
 
@@ -121,49 +119,6 @@ def test_odd_dialogues_are_kept_whole(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text(path.read_text("utf-8").replace('""you""', '"you'), encoding="utf-8")
     with pytest.raises(UsageError, match="line 2 is damaged: a quote is lost"):
         rows_of(path)
-
-
-def test_all_five_files(tmp_path: Path) -> None:
-    folder = tmp_path / "data" / "challenge_data"
-    sizes = {"train": 67, "validation": 20, "test1": 40, "test2": 40, "test3": 40}
-    for split, name in {**FILES, **MORE_FILES}.items():
-        write_csv(folder / name, [official_row(number) for number in range(sizes[split])])
-    assert (
-        build_dataset("aci_bench", source=tmp_path, config="full", out=tmp_path / "out").splits
-        == sizes
-    )
-    (folder / MORE_FILES["test3"]).unlink()
-    with pytest.raises(
-        MissingError,
-        match=r"lacks\n  test3, a CSV file: .*/clef_taskC_test3.csv(.|\n)*How to get ACI",
-    ):
-        build_dataset("aci_bench", source=folder, config="full", out=tmp_path / "out")
-    # The splits that DocLens uses need three of them.
-    assert (
-        build_dataset("aci_bench", source=folder, config="doclens", out=tmp_path / "out").rows
-        == 127
-    )
-
-
-def test_the_demo() -> None:
-    rows = {split: list(read_aci_rows("demo", split, {})) for split in ACI_SOURCE.splits["demo"]}
-    everything = [row for each in rows.values() for row in each]
-    assert len(everything) == 9
-    for row in everything:
-        assert list(row) == NAMES
-        # All four sections, which together are the note, and turns enough to cite.
-        assert "".join(row[section] for section in SECTIONS) == row["note"]
-        assert all(len(row[section].split()) >= 4 for section in SECTIONS)
-        assert len(row["turns"]) >= 12
-        assert all(
-            turn.startswith(("[doctor] ", "[patient] ", "[patient_guest] "))
-            for turn in row["turns"]
-        )
-    # Shapes of the release.
-    turns = [turn for row in everything for turn in row["turns"]]
-    assert sum("\n" in turn for turn in turns) == 1
-    assert any(turn.startswith("[patient_guest]") for turn in turns)
-    assert {row["dataset"] for row in everything} == {"aci", "virtassist", "virtscribe"}
 
 
 @needs_shared
@@ -277,23 +232,6 @@ def test_the_release_of_questions(tmp_path: Path) -> None:
 
 
 FIELDS = {"form", "sentences", "reference"}
-
-
-def test_every_task_has_the_items_that_it_says() -> None:
-    assert len(TASKS) == 13
-    for task in TASKS:
-        items = load_items(task, demo_rows(task, task.split))
-        assert items
-        assert len({item.id for item in items}) == len(items)
-        for item in items:
-            assert set(item.fields) == (
-                FIELDS | {"sections"} if task.options["form"] == "note" else FIELDS
-            )
-            assert item.fields["form"] == task.options["form"]
-            assert item.fields["sentences"]
-            assert all(isinstance(each, str) for each in item.fields["sentences"])
-            assert set(item.groups) == set(task.groups)
-            assert task.cluster or item.cluster == item.id
 
 
 def test_items_of_each_form() -> None:

@@ -379,23 +379,6 @@ def drawn(
     return sampler.split()
 
 
-def test_largest_remainder() -> None:
-    # By hand: 200 of 1000 is a fifth of each; 6.666, 2.5 and 0.833 of 10 have wholes 6, 2, 0, the
-    # rest to .833 and .666.
-    for counts, size, shares in (
-        ((500, 300, 200), 200, (100, 60, 40)),
-        ((8, 3, 1), 10, (7, 2, 1)),
-        ((3,), 3, (3,)),
-        ((), 0, ()),
-    ):
-        kinds = (HEAD, CHEST, NECK)[: len(counts)]
-        assert largest_remainder(dict(zip(kinds, counts, strict=True)), size) == dict(
-            zip(kinds, shares, strict=True)
-        )
-    # Of equal remainders the first by name: CT chest before CT head.
-    assert largest_remainder({HEAD: 1, CHEST: 1}, 1) == {HEAD: 0, CHEST: 1}
-
-
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=14), st.data())
 def test_laws_of_shares(numbers: list[int], data: st.DataObject) -> None:

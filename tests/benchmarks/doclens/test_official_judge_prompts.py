@@ -560,34 +560,15 @@ def test_the_released_prompts(tmp_path: Path) -> None:
     released = json.loads((UPSTREAM / "ACI-Bench-TestSet-1_clean.json").read_text(encoding="utf-8"))
     inputs = {row["example_id"]: row["input"] for row in released}
     upstream = checkout(tmp_path)
-    lengths = {
-        "aci_bench": [608, 48, 42],
-        "aci_bench_one_shot": [645, 7922, 4069],
-        "aci_bench_two_shot": [645, 7922, 4069, 6919, 3831],
-        "meqsum": [397, 23, 11],
-        "meqsum_one_shot": [397, 713, 69],
-        "meqsum_two_shot": [397, 713, 69, 394, 78],
-    }
-    for name, expected in lengths.items():
-        prompts = load_prompts(BY_NAME[name], "official", upstream)
-        items = load_items(BY_NAME[name], visits) if name.startswith("aci") else items_of(name)
-        for item in items:
-            *before, last = prompts.render(item)
-            assert [len(message["content"]) for message in before] == expected
-            assert last["content"] == (
-                inputs[item.id] if name.startswith("aci") else last["content"]
-            )
-        assert len(items) == (40 if name.startswith("aci") else 7)
+    items = load_items(BY_NAME["aci_bench"], visits)
+    assert len(items) == 40
+    for shots in ("", "_one_shot", "_two_shot"):
+        prompts = load_prompts(BY_NAME[f"aci_bench{shots}"], "official", upstream)
+        assert all(prompts.render(item)[-1]["content"] == inputs[item.id] for item in items)
     sections = load_prompts(BY_NAME["aci_bench_section_two_shot"], "official", upstream)
     items = load_items(BY_NAME["aci_bench_section"], visits)
     assert len(items) == 160
     said = [[message["content"] for message in sections.render(item)[:-1]] for item in items[:4]]
-    assert [[len(text) for text in texts] for texts in said] == [
-        [540, 7922, 1879, 6919, 1905],
-        [544, 7922, 190, 6919, 238],
-        [547, 7922, 157, 6919, 219],
-        [549, 7922, 1840, 6919, 1466],
-    ]
     assert (
         hashlib.sha256(json.dumps(said).encode()).hexdigest()
         == "95ca83cd0bf7ba3bf6f55d07333686200dbe8da35ac4a3b9a861d18bc01ec232"

@@ -15,7 +15,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from tests.benchmarks.medcalc_bench.official_csv import official_row
 from tests.case_tables import tabled
-from tests.io.test_sheets import as_csv, as_parquet, as_xlsx
+from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 
 MAP = '{"Systolic Blood Pressure": [120, "mm Hg"], "Diastolic Blood Pressure": [80, "mm Hg"]}'
 MAP_NAME = "Mean Arterial Pressure (MAP)"

@@ -16,7 +16,7 @@ from medical_tasks.construct.ehrnoteqa.answers import COLUMNS, write_scores
 from medical_tasks.data import construction
 from medical_tasks.data.construction import write_sheet
 from medical_tasks.io.cells import plain
-from medical_tasks.io.score_table import read_scores
+from medical_tasks.lab.score_table import read_scores
 from tests.case_tables import tabled
 from tests.construct.ehrnoteqa.construction_files import (
     edit_sheet,

@@ -16,11 +16,15 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.sheets import read_sheet, read_table
+from medical_tasks.io.tables import TableRow, read_table
 from medical_tasks.runs.responses import read_responses
 from tests.case_tables import tabled
 
 HERE = Path("t")
+
+
+def read(content: bytes) -> list[TableRow]:
+    return read_table(HERE, content=content).rows
 
 
 def as_csv(rows: list[list[str]], separator: str = ",", encoding: str = "utf-8") -> bytes:
@@ -88,7 +92,7 @@ def test_values_are_what_a_spreadsheet_shows(capsys: pytest.CaptureFixture[str])
         "x" * 32_767,
     ]
     names = [f"c{n}" for n in range(len(values))]
-    cells = read_sheet(HERE, as_xlsx([names, values], G2="0.0%")).rows[0][1]
+    (row,) = read(as_xlsx([names, values], G2="0.0%"))
     shown = [
         "25",
         "17",
@@ -101,24 +105,23 @@ def test_values_are_what_a_spreadsheet_shows(capsys: pytest.CaptureFixture[str])
         None,
         "x" * 32_767,
     ]
-    assert list(cells.values()) == shown
+    assert list(row.cells.values()) == shown
     assert (
         "note: t: row 2, column 'c9': cut by the spreadsheet, whose cells hold 32,767"
         in capsys.readouterr().err
     )
     # A separator that is declared, empty columns behind, empty rows between.
-    assert read_sheet(HERE, b"sep=|\r\na|b||\r\n||\r\n1|2||\r\n").rows == [
-        ("row 4", {"a": "1", "b": "2"})
-    ]
+    (row,) = read(b"sep=|\r\na|b||\r\n||\r\n1|2||\r\n")
+    assert (row.at, row.cells) == ("row 4", {"a": "1", "b": "2"})
     for text in ("caf\u00e9 2 \u00b5g\u2013\u201cx\u201d", "na\u00efve cr\u00e9\u00e9e"):
-        assert read_sheet(HERE, f"a,b\n1,{text}\n".encode("cp1252")).rows[0][1]["b"] == text
+        assert read(f"a,b\n1,{text}\n".encode("cp1252"))[0].cells["b"] == text
         assert "not UTF-8, read as Windows-1252 with" in capsys.readouterr().err
 
 
 @tabled("text", "encoding", "message")
 def test_what_is_no_table_is_refused(text: str, encoding: str, message: str) -> None:
     with pytest.raises(UsageError, match=f"t.*{message}"):
-        read_sheet(HERE, as_xlsx([["a"], ["=1+1"]]) if text == "formula" else text.encode(encoding))
+        read(as_xlsx([["a"], ["=1+1"]]) if text == "formula" else text.encode(encoding))
 
 
 def test_records_of_every_form(tmp_path: Path) -> None:
@@ -132,6 +135,5 @@ def test_records_of_every_form(tmp_path: Path) -> None:
     ]
     for content in forms:
         (tmp_path / "t").write_bytes(content)
-        assert [value for _, value in read_table(tmp_path / "t", form="{}")] == [
-            {"a": "1", "b": "x"}
-        ]
+        (row,) = read_table(tmp_path / "t", record="{}").rows
+        assert row.cells == {"a": "1", "b": "x"}

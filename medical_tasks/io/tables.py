@@ -1,6 +1,12 @@
-"""Tables as people keep them: CSV of any separator and encoding that can be told, XLSX, parquet; or JSON records.
+"""Tables as people keep them: CSV, XLSX, parquet, and JSON records where a reader takes them.
 
-A value is the text that the spreadsheet shows, None for an empty cell; a list in a parquet file stays one.
+    table = read_table(path, knows=has_columns("id", "response", numbers="response"))
+    table.rows[0].cells["response"]      # the text that the spreadsheet shows; None where it is empty
+    table.rows[0].place("response")      # scores.csv: row 2, column 'response'
+
+CSV may have any separator and encoding that can be told, a title above its header, and numbers and
+dates as its country writes them (`cell_forms`). Of a workbook the one sheet with the columns is
+read. A list in a parquet file, and whatever JSON holds, stays as it is.
 """
 
 from __future__ import annotations
@@ -8,19 +14,22 @@ from __future__ import annotations
 import codecs
 import csv
 import datetime
+import hashlib
 import io
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from medical_tasks.errors import UsageError, did_you_mean, listed
 from medical_tasks.io.cell_forms import note, settled, table_choice
+from medical_tasks.io.cells import plain
 from medical_tasks.io.files import csv_lines, read_bytes, readable
-from medical_tasks.io.json_records import json_lines, json_values, named
+from medical_tasks.io.json_records import json_lines, json_values, named, shown
 from medical_tasks.io.xml_files import BookSheet, BrokenCell, workbook_sheets
 
 _FORM: Final = "Save it as CSV UTF-8 or XLSX, its columns named in the first row."
@@ -40,17 +49,59 @@ _MARKS: Final = {
 _NOT_1252: Final = re.compile("[ŠšŽžŸƒˆ]|[a-z][À-ÖØ-Þ§†‡‰¿]|[À-ÖØ-öø-ÿŒœ]{3}")
 
 
+_Placed: TypeAlias = tuple[str, dict[str, Any]]
+"""A row's place and its cells by column."""
+
+
 class _Row(NamedTuple):
     place: str  # as in a spreadsheet, `row 3`
     cells: dict[int, Any]  # those that are not empty, by column from 1
     width: int  # how many there are, empty ones too
 
 
-class Sheet(NamedTuple):
-    """A table: the names of its columns, and its rows with their places (`row 3`, counted as a spreadsheet does)."""
+@dataclass(frozen=True, kw_only=True)
+class TableRow:
+    """A row, which knows its place for messages.
+
+    Attributes:
+        path: the file.
+        at: the place in it, as a spreadsheet counts (`row 3`; the header is in row 1), or `line 3`
+            and `record 3` of JSON.
+        cells: by column.
+    """
+
+    path: Path
+    at: str
+    cells: dict[str, Any]
+
+    @property
+    def number(self) -> int:
+        """The number of the row, line or record."""
+        return int(self.at.split()[1])
+
+    @property
+    def where(self) -> str:
+        """Names the row for a message."""
+        return f"{self.path}, {self.at}"
+
+    def place(self, column: str) -> str:
+        """Names a cell for a message."""
+        return f"{self.path}: {self.at}, column {column!r}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """The rows of a file.
+
+    Attributes:
+        columns: their names, in the file's order; none of JSON records, whose fields may differ.
+        rows: those that are not blank.
+        content_sha256: of the file.
+    """
 
     columns: list[str]
-    rows: list[tuple[str, dict[str, Any]]]
+    rows: list[TableRow]
+    content_sha256: str
 
 
 def is_workbook(content: bytes) -> bool:
@@ -98,16 +149,76 @@ def has_columns(*needed: str, numbers: str = "") -> Knows:
 ANY_HEADER: Final = has_columns()
 
 
-def read_table(path: Path, *, form: str, knows: Knows = ANY_HEADER) -> list[tuple[str, Any]]:
-    """Reads the records of a file of any form; `form` is one as JSON, for messages."""
-    content = read_content(
-        path, form=f"Give CSV, XLSX, parquet, JSON Lines or a JSON list with records like {form}"
+def read_table(
+    path: Path,
+    *,
+    form: str = _FORM,
+    record: str = "",
+    knows: Knows = ANY_HEADER,
+    missing: str = "",
+    content: bytes | None = None,
+) -> Table:
+    """Reads a table, whose form is told by its content.
+
+    The header is the first of the upper rows that a reader `knows`, on the one sheet that has it.
+    Notes on stderr say what was read where more than that could be meant.
+
+    Args:
+        path: the file.
+        form: what it should be, for messages.
+        record: a JSON record of it, for messages; without one JSON is no table here.
+        knows: tells the header, and which columns hold numbers or dates.
+        missing: what to give where there is no such file; by default `form`.
+        content: of the file, where it was read before.
+    """
+    if record:
+        form = f"Give CSV, XLSX, parquet, JSON Lines or a JSON list with records like {record}"
+    raw = read_content(path, form=missing or form) if content is None else content
+    columns: list[str] = []
+    if record and is_json(path, raw):
+        rows = _records(path, raw, record)
+    else:
+        columns, rows = _sheet(path, raw, _FORM if record else form, knows)
+    return Table(
+        columns=columns,
+        rows=[TableRow(path=path, at=at, cells=cells) for at, cells in rows],
+        content_sha256=hashlib.sha256(raw).hexdigest(),
     )
-    return (
-        list(read_json(path, content, form=form))
-        if is_json(path, content)
-        else read_sheet(path, content, knows=knows).rows
-    )
+
+
+def read_exactly(
+    path: Path, columns: Sequence[str], *, form: str = _FORM, numbers: str = ""
+) -> list[TableRow]:
+    """Reads a table of just these columns, in any order, whose cells `cells.escaped` may have written.
+
+    People write numbers or dates into the column `numbers`. An empty cell is "".
+    """
+    table = read_table(path, form=form, knows=has_columns(*columns, numbers=numbers))
+    missing = [repr(name) for name in columns if name not in table.columns]
+    if missing or len(table.columns) != len(columns):
+        # Where the header is lost the first row takes its place: only expected names are shown.
+        problem = (
+            f"missing: {', '.join(missing)}"
+            if missing
+            else f"{len(table.columns)} instead of {len(columns)}"
+        )
+        raise UsageError(
+            f"{path}: wrong columns; {problem}. Expected: {', '.join(map(repr, columns))}. {form}"
+        )
+    return [
+        replace(row, cells={name: plain(cell or "") for name, cell in row.cells.items()})
+        for row in table.rows
+    ]
+
+
+def _records(path: Path, content: bytes, form: str) -> list[_Placed]:
+    records = list(read_json(path, content, form=form))
+    for at, record in records:
+        if not isinstance(record, dict):
+            raise UsageError(
+                f"{path}, {at}: an object is needed, got {shown(record)}. A record is like {form}"
+            )
+    return records
 
 
 def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, Any]]:
@@ -115,54 +226,51 @@ def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, A
     if table_choice().said:
         note(f"{path}: JSON is read as it is; what was said about tables is not used.")
     if content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
-        return (
-            (f"record {n}", value)
-            for n, value in enumerate(json_values(path, content, form=form), start=1)
-        )
+        values = json_values(path, content, form=form)
+        return ((f"record {number}", value) for number, value in enumerate(values, start=1))
     return json_lines(path, content, form=form)
 
 
-def read_sheet(
-    path: Path, content: bytes, *, form: str = _FORM, knows: Knows = ANY_HEADER
-) -> Sheet:
-    """Reads a table, told by its content; blank rows are none.
-
-    The header is the first of the upper rows that a reader `knows`, on the one sheet that has it.
-    Notes on stderr say what was read where more than that could be meant.
-    """
-    if content.startswith(_OLE) or (content.startswith(_ZIP) and not is_workbook(content)):
+def _sheet(path: Path, content: bytes, form: str, knows: Knows) -> tuple[list[str], list[_Placed]]:
+    workbook = is_workbook(content)
+    if content.startswith(_OLE) or (content.startswith(_ZIP) and not workbook):
         raise UsageError(
-            f"{path}: of another spreadsheet program, an old Excel file (.xls) or one with a password. {_AGAIN}"
+            f"{path}: of another spreadsheet program, an old Excel file (.xls) or one with a "
+            f"password. {_AGAIN}"
         )
     local = False
     if content.startswith(_PARQUET):
-        sheet = _parquet(path, content)
-    elif is_workbook(content):
-        sheet = _workbook(path, content, form, knows)
+        columns, rows = _parquet(path, content)
+    elif workbook:
+        columns, rows = _workbook(path, content, form, knows)
     else:
-        rows, separator = _csv(path, _decoded(path, content), knows)
-        sheet = _with_header(path, rows, form, knows)
+        lines, separator = _csv(path, _decoded(path, content), knows)
+        columns, rows = _with_header(path, lines, form, knows)
         local = separator in ";\t"
-
-    if table_choice().sheet and not is_workbook(content):
+    if table_choice().sheet and not workbook:
         note(f"{path}: has no sheets; what was said of sheets is not used.")
+    rows = settled_rows(path, rows, knows(columns) or (), local=local)
+    _tell_cut(path, rows)
+    return columns, rows
 
-    numbers = knows(sheet.columns) or ()
-    sheet = Sheet(sheet.columns, settled_rows(path, sheet.rows, numbers, local=local))
+
+def _tell_cut(path: Path, rows: Sequence[_Placed]) -> None:
+    """Says which texts are as long as a spreadsheet's cell can be: their ends may be lost."""
     cut = [
-        f"{place}, column {named(name)}"
-        for place, cells in sheet.rows
-        for name, value in cells.items()
-        if isinstance(value, str)
-        and len(value) <= _CUT
-        and len(value.encode("utf-16-le", "replace")) == 2 * _CUT
+        f"{at}, column {named(name)}"
+        for at, cells in rows
+        for name, text in cells.items()
+        if isinstance(text, str) and _is_full(text)
     ]
     if cut:
         note(
-            f"{path}: {listed(cut, _SHOWN, between='; ')}: cut by the spreadsheet, whose cells hold {_CUT:,} characters. "
-            "Take such texts from where they were made."
+            f"{path}: {listed(cut, _SHOWN, between='; ')}: cut by the spreadsheet, whose cells hold "
+            f"{_CUT:,} characters. Take such texts from where they were made."
         )
-    return sheet
+
+
+def _is_full(text: str) -> bool:
+    return len(text) <= _CUT and len(text.encode("utf-16-le", "replace")) == 2 * _CUT
 
 
 def settled_rows(
@@ -171,7 +279,7 @@ def settled_rows(
     columns: Collection[str],
     *,
     local: bool = False,
-) -> list[tuple[str, dict[str, Any]]]:
+) -> list[_Placed]:
     """Makes every value the text that a spreadsheet shows, numbers and dates of some columns in the form that is read."""
     cells = {(place, name): row[name] for name in columns for place, row in rows}
     anew = settled(str(path), cells, local=local)
@@ -214,7 +322,9 @@ def _header(rows: Sequence[_Row], knows: Knows) -> int | None:
     return None
 
 
-def _with_header(path: Path, rows: Sequence[_Row], form: str, knows: Knows) -> Sheet:
+def _with_header(
+    path: Path, rows: Sequence[_Row], form: str, knows: Knows
+) -> tuple[list[str], list[_Placed]]:
     """Names the cells of rows by the header; only the first column may go without a name."""
     if not rows:
         raise UsageError(f"{path}: is empty. {form}")
@@ -235,7 +345,7 @@ def _with_header(path: Path, rows: Sequence[_Row], form: str, knows: Knows) -> S
     named_cells = [
         (row.place, {name: row.cells.get(place) for place, name in names.items()}) for row in body
     ]
-    return Sheet(list(names.values()), named_cells)
+    return list(names.values()), named_cells
 
 
 def _check_row(path: Path, row: _Row, header: _Row, names: Collection[int], form: str) -> None:
@@ -254,7 +364,9 @@ def _check_row(path: Path, row: _Row, header: _Row, names: Collection[int], form
         )
 
 
-def _workbook(path: Path, content: bytes, form: str, knows: Knows) -> Sheet:
+def _workbook(
+    path: Path, content: bytes, form: str, knows: Knows
+) -> tuple[list[str], list[_Placed]]:
     sheets = workbook_sheets(path, content, again=form)
     rows = {
         sheet.name: [
@@ -264,16 +376,16 @@ def _workbook(path: Path, content: bytes, form: str, knows: Knows) -> Sheet:
     }
     known = {name for name in rows if _header(rows[name], knows) is not None}
     sheet = _meant(path, sheets, known, form)
-    table = _with_header(path, rows[sheet.name], form, knows)
+    columns, table = _with_header(path, rows[sheet.name], form, knows)
 
-    first, last = (int(table.rows[end][0].split()[1]) for end in (0, -1))
+    first, last = (int(table[end][0].split()[1]) for end in (0, -1))
     hidden = [f"row {number}" for number in sheet.hidden_rows if first <= number <= last]
     if hidden:
         note(f"{path}: hidden, and read all the same: {listed(hidden, _SHOWN)}.")
     merged = [area for area in sheet.merged if int(re.findall("[0-9]+", area)[1]) >= first]
     if merged:
         note(f"{path}: of merged cells the first has the value: {listed(merged, _SHOWN)}.")
-    return table
+    return columns, table
 
 
 def _meant(path: Path, sheets: Sequence[BookSheet], known: set[str], form: str) -> BookSheet:
@@ -366,7 +478,7 @@ def _decoded(path: Path, content: bytes) -> str:
     return text
 
 
-def _parquet(path: Path, content: bytes) -> Sheet:
+def _parquet(path: Path, content: bytes) -> tuple[list[str], list[_Placed]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -377,4 +489,26 @@ def _parquet(path: Path, content: bytes) -> Sheet:
             f"{path}: not a whole parquet file ({str(error)[:80]}). Write it again."
         ) from error
     rows = [(f"row {number}", row) for number, row in enumerate(table.to_pylist(), start=1)]
-    return Sheet(list(table.column_names), rows)
+    return list(table.column_names), rows
+
+
+def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
+    """Reads a list of columns' names; one with a comma in it is quoted, as in the file."""
+    if text is None:
+        return None
+    try:
+        fields = [
+            field.strip()
+            for row in csv.reader([text], strict=True, skipinitialspace=True)
+            for field in row
+        ]
+    except csv.Error as error:
+        raise UsageError(
+            f'{option} {text}: {error}. Write A,B, and "A,B" in quotes for one name with a comma.'
+        ) from error
+    if not fields or not all(fields):
+        raise UsageError(f"{option} {text!r}: a column's name is empty. Write A,B")
+    twice = next((field for field in fields if fields.count(field) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{option} {text}: column {twice!r} is named twice. Name it once.")
+    return tuple(fields)

@@ -1,0 +1,102 @@
+"""Scripts that run the parts of a run on several machines and make one run of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from medical_tasks.catalog import parse_task_names
+from medical_tasks.errors import UsageError, check_least
+from medical_tasks.options import Launch, Merge, given, parameters, words_of
+
+_MERGED_BY_ITSELF = ("out", "config")  # options of `run` that `merge` is not to be told
+
+
+def launch_text(options: Launch) -> str:
+    """Writes a Slurm script or a Kubernetes Job; nothing is submitted.
+
+    Args:
+        options: how many parts there are, for which machines, and the run they are of.
+
+    Raises:
+        UsageError: the run cannot be parted so.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    out = _checked(options)
+    run = options.run
+    command = ["run", *words_of(run, without=("out",))]
+    if strange := [word for word in [*command, str(out)] if not word.isprintable()]:
+        raise UsageError(
+            f"{strange[0]!r}: has a character that no script can be trusted with. "
+            "Give it another name."
+        )
+    a_process_a_gpu = (
+        options.gpus > 1 and run.model.startswith("hf/") and "model_parallel" not in run.model_args
+    )
+    start = (
+        ["torchrun", "--standalone", f"--nproc_per_node={options.gpus}", "-m", "medical_tasks"]
+        if a_process_a_gpu
+        else ["medical-tasks"]
+    )
+    parts = f"{out}.parts"
+    name = re.sub("[^a-z0-9]+", "-", out.name.lower())[:40].strip("-") or "run"
+    values = {
+        "shards": options.shards,
+        "gpus": options.gpus,
+        "image": options.image or "medical-tasks:latest",
+        "name": f"medical-tasks-{name}",
+        "mount": str(out.parent) if out.is_absolute() else "/work",
+        "parts": parts,
+        "command": [*start, *command],
+        "merge": f"medical-tasks merge {shlex.quote(parts)}/*-of-{options.shards} "
+        f"{shlex.join(_for_merge(options, out))}",
+    }
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True)  # noqa: S701 - no HTML
+    # Kubernetes reads $(NAME) in a command, and $$ as a dollar sign.
+    environment.filters |= {
+        "sh": shlex.join,
+        "quote": shlex.quote,
+        "json": lambda text: json.dumps(text.replace("$", "$$"), ensure_ascii=False),
+    }
+    template = files("medical_tasks.runs").joinpath(f"launch_{options.print}.jinja")
+    return environment.from_string(template.read_text(encoding="utf-8")).render(values)
+
+
+def _checked(options: Launch) -> Path:
+    """Refuses what cannot be parted; returns the folder of the whole run."""
+    run = options.run
+    parse_task_names(run.tasks)
+    check_least({"--shards": options.shards})
+    check_least({"--gpus": options.gpus}, 0)
+    if run.shard or run.forecast:
+        raise UsageError(
+            "--shard and --forecast have no meaning behind --: each part gets its own. "
+            "Leave them out."
+        )
+    if run.out is None:
+        raise UsageError("run behind -- needs --out DIR, on a file system that all machines share.")
+    out = run.out
+    outside = ".." in out.parts or str(out).startswith("~") or out.parent == Path("/")
+    if options.print == "k8s" and outside:
+        raise UsageError(
+            f"--out {out}: no folder on the volume. Give a relative one, or an absolute one such "
+            "as /shared/runs/x."
+        )
+    if options.image and options.print != "k8s":
+        raise UsageError("--image is for --print k8s. Leave it out.")
+    return out.expanduser()
+
+
+def _for_merge(options: Launch, out: Path) -> list[str]:
+    """Those options of the run that `merge` has too."""
+    shared: dict[str, Any] = {
+        name: value
+        for name, value in given(options.run).items()
+        if name in parameters(Merge) and name not in _MERGED_BY_ITSELF
+    }
+    return words_of(Merge(runs=(), out=out, **shared), without=("runs",))
