@@ -16,25 +16,49 @@ from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from ._api import (
+    from .api import (
         Results,
         adjudicate,
+        audit,
         build,
         calc,
         compare,
+        construct_benchmark,
+        correlate,
+        decompose,
+        doctor,
+        error_report,
         export,
+        gate,
+        judge_check,
+        keep_leaderboard,
+        launch,
+        leakcheck,
         load,
         merge,
+        meta,
+        plan,
+        purge,
         report,
         run,
         score,
         score_text,
+        submit_eval_results,
+        submit_shared_task,
+        submit_space,
+        tasks,
+        umls_build,
+        umls_find,
         verify,
     )
 
 __all__ = [
-    "Results", "__version__", "adjudicate", "build", "calc", "compare", "dataset_path", "export", "load", "merge",
-    "metric_path", "report", "run", "score", "score_text", "verify",
+    "Results", "__version__", "adjudicate", "audit", "build", "calc", "compare",
+    "construct_benchmark", "correlate", "dataset_path", "decompose", "doctor", "error_report",
+    "export", "gate", "judge_check", "keep_leaderboard", "launch", "leakcheck", "load", "merge",
+    "meta", "metric_path", "plan", "purge", "report", "run", "score", "score_text",
+    "submit_eval_results", "submit_shared_task", "submit_space", "tasks", "umls_build",
+    "umls_find", "verify",
 ]  # fmt: skip
 
 
@@ -42,9 +66,9 @@ def __getattr__(name: str) -> Any:
     """Imports the API when it is used: `import medical_tasks` alone stays light."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from medical_tasks import _api
+    from importlib import import_module
 
-    return getattr(_api, name)
+    return getattr(import_module("medical_tasks.api"), name)
 
 
 def __dir__() -> list[str]:

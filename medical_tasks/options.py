@@ -531,6 +531,14 @@ class WithModelSettings(Options, heading="model"):
     max_new_tokens: Annotated[
         int | None, Option("longest answer, instead of the task's own limit", metavar="N")
     ] = None
+    role: Annotated[
+        tuple[str, ...],
+        Option(
+            "who plays another role of a task's protocol, such as patient=openai-api/HOST/NAME; "
+            "once for each",
+            metavar="ROLE=MODEL[,K=V,...]",
+        ),
+    ] = ()
     truncate: Annotated[
         Literal["refuse", "notes-from-the-oldest", "unanswered"],
         Option(
@@ -615,14 +623,6 @@ class Run(
             metavar="K",
         ),
     ] = 1
-    role: Annotated[
-        tuple[str, ...],
-        Option(
-            "who plays another role of a task's protocol, such as "
-            "patient=openai-api/HOST/NAME; once for each",
-            metavar="ROLE=MODEL[,K=V,...]",
-        ),
-    ] = ()
     out: Annotated[
         Path | None, Option("the run's folder (default: runs/MODEL-HASH)", metavar="DIR")
     ] = None
@@ -1365,12 +1365,12 @@ class Doctor(Options):
 class Manifest(Options):
     """Write or check generated files: tasks.json, cards, Croissant files and eval.yaml.
 
-        medical-tasks manifest --check
-        medical-tasks manifest --write
-        medical-tasks manifest --package FOLDER
+    medical-tasks manifest --check
+    medical-tasks manifest --write
+    medical-tasks manifest --package FOLDER
 
-    The last writes another package's tasks.json, and in cards/ the cards of its datasets; FOLDER is
-    named as for --plugin.
+    The last writes another package's tasks.json, and in cards/ its datasets' cards; FOLDER is named
+    as for --plugin.
     """
 
     write: Annotated[bool, Option("write the files")] = False

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import medical_tasks
-from medical_tasks import _api
+from medical_tasks import api
 from medical_tasks.calculators.index import CALCULATORS
 from medical_tasks.catalog import benchmarks
 from medical_tasks.cli.calc import render_inputs
@@ -89,10 +89,10 @@ def python() -> Iterator[str]:
     names = {name: getattr(medical_tasks, name) for name in medical_tasks.__all__}
     names |= {
         name: each
-        for name, each in inspect.getmembers(_api, inspect.isclass)
-        if each.__module__ == _api.__name__
+        for name, each in inspect.getmembers(api, inspect.isclass)
+        if each.__module__ == "medical_tasks.api.results"
     }
-    yield f"# Python\n\n{inspect.cleandoc(_api.__doc__ or '')}\n"
+    yield f"# Python\n\n{inspect.cleandoc(api.__doc__ or '')}\n"
     for name, value in names.items():
         if name[0] != "_":
             sign = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))

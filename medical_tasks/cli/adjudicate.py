@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medical_tasks._api import adjudicated
 from medical_tasks.data.construction import tell_private
 from medical_tasks.errors import IncompleteError, listed
 from medical_tasks.io.output import tell
 from medical_tasks.judges.session import next_step
 from medical_tasks.models.usage import usage_said
 from medical_tasks.options import Adjudicate
-from medical_tasks.runs.adjudicating import NONE, UnclearSheet
+from medical_tasks.runs.adjudicating import NONE, UnclearSheet, adjudicate
 
 _SHOWN = 5
 
 
 def run(arguments: Adjudicate) -> int:
     """Writes the sheet; exit code 5 when the judge left answers unread."""
-    made = adjudicated(arguments)
+    made = adjudicate(arguments)
     if made is None:
         return 0
     if made.path is None:

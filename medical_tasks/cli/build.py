@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from medical_tasks._api import built
+from medical_tasks.data.fetching import build
 from medical_tasks.io.output import tell
 from medical_tasks.options import Build
 
 
 def run(arguments: Build) -> int:
     """Builds, and says what was built and how to use it."""
-    made = built(arguments)
+    made = build(arguments)
     lines = [
         f"built {arguments.dataset}, configuration {made.config}: {made.rows} rows in {made.folder}",
         f'  load_dataset("{made.folder}", "{made.config}")',

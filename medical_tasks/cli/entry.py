@@ -34,9 +34,9 @@ from medical_tasks.errors import (
     memory_error,
     system_reason,
 )
-from medical_tasks.io.cell_forms import TableChoice, reading_tables
+from medical_tasks.io.cell_forms import reading_tables, table_choice_of
 from medical_tasks.io.output import as_json, styled
-from medical_tasks.options import Options, WithTables
+from medical_tasks.options import Options
 from medical_tasks.plugins import Verb, load
 
 
@@ -310,14 +310,5 @@ def _run_verb(verb: Verb, words: Sequence[str]) -> int:
 
 def _run_with(run: Callable[[Options], int], typed: Read) -> int:
     options = typed.options()
-    with reading_tables(table_choice(options)):
+    with reading_tables(table_choice_of(options)):
         return int(run(options))
-
-
-def table_choice(options: Options, *, python: bool = False) -> TableChoice:
-    """What was said about tables to a verb that may read some."""
-    if not isinstance(options, WithTables):
-        return TableChoice(python=python)
-    return TableChoice(
-        sheet=options.sheet, decimal=options.decimal, dates=options.dates, python=python
-    )

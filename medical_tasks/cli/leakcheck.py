@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from medical_tasks.catalog import datasets
-from medical_tasks.data.dataset_store import built_configs, built_name, datasets_home, source_files
-from medical_tasks.data.task_data import rows_sha256
-from medical_tasks.errors import IncompleteError, RefusedError, UsageError, failure_kind, listed
-from medical_tasks.io.files import found_at, named_path
+from medical_tasks.errors import IncompleteError, RefusedError, listed
 from medical_tasks.io.output import tell
 from medical_tasks.options import Leakcheck
-from medical_tasks.runs.results import RESULTS_FILE, read_results
+from medical_tasks.runs.leak_checking import leakcheck
 
 if TYPE_CHECKING:
     from medical_tasks.guard.leakcheck import LeakReport
@@ -24,17 +19,7 @@ _SHOWN_ROWS = 10
 
 def run(arguments: Leakcheck) -> int:
     """Compares, and says what was compared."""
-    from medical_tasks.guard.policy import holding_text
-
-    with holding_text():
-        return _checked(arguments)
-
-
-def _checked(arguments: Leakcheck) -> int:
-    from medical_tasks.guard.leakcheck import check_leaks
-
-    _check_same_rows(arguments.run, arguments.source)
-    report = check_leaks(arguments.run, source_files(arguments.source), words=arguments.words)
+    report = leakcheck(arguments)
     compared = _compared(report)
     tell(None, report)
     if report.found:
@@ -57,37 +42,6 @@ def _checked(arguments: Leakcheck) -> int:
         f"clean: no run of {report.words} words of {arguments.source} stands in {arguments.run}\n{compared}"
     )
     return 0
-
-
-def _check_same_rows(run: Path, source: str) -> None:
-    """Refuses a built dataset that is not the one the run was on: comparing with its demo, say, would prove nothing."""
-    given = named_path(source)
-    folder = given if found_at(given) == "folder" else datasets_home() / source
-    name = built_name(folder) if found_at(folder) == "folder" else None
-    if name not in datasets() or found_at(run / RESULTS_FILE) != "file":
-        return  # files of the user's own, or a folder that is no run: they are compared as they are
-    try:
-        tasks = read_results(run)["tasks"]
-        recipes = {task: entry["recipe"].get("data") or {} for task, entry in tasks.items()}
-        used = {
-            task: (str(data["config"]), str(data["split"]), data["rows_sha256"])
-            for task, data in recipes.items()
-            if data.get("name") == name
-        }
-    except Exception as error:  # what the file says instead may be text of the source
-        raise UsageError(
-            f"{run / RESULTS_FILE}: not the results of a run ({failure_kind(error)}), "
-            f"so that it cannot be told on which rows of {name} it was. "
-            f"Give the run's own command again, or --source the official files of {name}."
-        ) from None
-    for task, (config, split, sha256) in used.items():
-        built = config in built_configs(folder)
-        if not built or rows_sha256(folder, config, split, spec=datasets()[name]) != sha256:
-            said = "holds other rows of it" if built else "does not hold it"
-            raise UsageError(
-                f"{run}: {task} ran on configuration {config} of {name}, and {folder} {said}, so that comparing with it would "
-                "prove nothing. Give --source the folder of the dataset as it was built for the run, or its official files."
-            )
 
 
 def _compared(report: LeakReport) -> str:

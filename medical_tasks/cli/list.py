@@ -2,71 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-from medical_tasks.catalog import dataset_spec, tasks
-from medical_tasks.data.dataset_store import built_configs, datasets_home
-from medical_tasks.errors import UsageError
+from medical_tasks.data.listing import listed_tasks
 from medical_tasks.io.output import tell
 from medical_tasks.options import List
 
 
 def run(arguments: List) -> int:
     """Prints the tasks."""
-    entries = [_entry(name) for name in tasks()]
-    width = max(len(entry["harness_name"]) for entry in entries)
+    entries = listed_tasks()
+    width = max(len(entry.harness_name) for entry in entries)
     lines = []
     for entry in entries:
-        built = f"built: {', '.join(entry['built'])}" if entry["built"] else "not built"
-        if entry["damaged"]:
+        built = f"built: {', '.join(entry.built)}" if entry.built else "not built"
+        if entry.damaged:
             built = "damaged"
-        judge = "needs a judge" if entry["judge"] else "no judge"
-        judge += ", not in lighteval" if entry["outside_lighteval"] else ""
+        judge = "needs a judge" if entry.judge else "no judge"
+        judge += ", not in lighteval" if entry.outside_lighteval else ""
         lines.append(
-            f"{entry['harness_name']:<{width}}  {entry['dataset']} ({entry['access']}; {built}), {judge}"
+            f"{entry.harness_name:<{width}}  {entry.dataset} ({entry.access}; {built}), {judge}"
         )
-        lines.append(f"{'':<{width}}  {entry['title']}")
+        lines.append(f"{'':<{width}}  {entry.title}")
     for dataset, message in {
-        entry["dataset"]: entry["damaged"] for entry in entries if entry["damaged"]
+        entry.dataset: entry.damaged for entry in entries if entry.damaged
     }.items():
         lines.append(f"\n{dataset}: {message}")
     missing = {
-        entry["dataset"]: entry["how_to_get"]
+        entry.dataset: entry.how_to_get
         for entry in entries
-        if not entry["damaged"] and set(entry["built"]) <= {"demo"}
+        if not entry.damaged and set(entry.built) <= {"demo"}
     }
     for dataset, steps in missing.items():
         lines.append(f"\n{dataset}: the official data is not built here. To get it:")
         lines += [f"  {number}. {step}" for number, step in enumerate(steps, start=1)]
-    outside = {entry["outside_lighteval"] for entry in entries} - {""}
+    outside = {entry.outside_lighteval for entry in entries} - {""}
     lines += [f"\nnot in lighteval: {reason}. Use medical-tasks run." for reason in sorted(outside)]
-    tell("\n".join(lines), entries)
+    tell("\n".join(lines), [vars(entry) for entry in entries])
     return 0
-
-
-def _entry(name: str) -> dict[str, Any]:
-    task = tasks()[name]
-    spec = dataset_spec(task.dataset)
-    built, damaged = _built(datasets_home() / spec.name)
-    return {
-        "name": task.name,
-        "harness_name": task.harness_name,
-        "title": task.title,
-        "version": task.version,
-        "dataset": spec.name,
-        "access": spec.access,
-        "built": built,
-        "damaged": damaged,
-        "how_to_get": list(spec.how_to_get),
-        "judge": task.judge,
-        "outside_lighteval": task.outside_lighteval,
-    }
-
-
-def _built(folder: Path) -> tuple[list[str], str]:
-    """The built configurations, and what is wrong with the folder ("" when nothing is)."""
-    try:
-        return sorted(built_configs(folder)), ""
-    except UsageError as error:
-        return [], str(error)

@@ -6,16 +6,16 @@ import os
 import sys
 from pathlib import Path
 
-from medical_tasks._api import reported
 from medical_tasks.io.output import tell
 from medical_tasks.options import Report
+from medical_tasks.report.collect import report
 
 
 def run(arguments: Report) -> int:
     """Writes the report, and says where."""
     # pyarrow's own pools keep what they were given, 40 MB of a large report; only this command's process is concerned.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    places = reported(arguments)
+    places = report(arguments)
     tell("\n".join(f"report: {path}" for path in places.values()), **places)
     if arguments.open:
         _show(places.get("html"))

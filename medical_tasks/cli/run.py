@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from medical_tasks._api import Results, evaluated
+from pathlib import Path
+
 from medical_tasks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
@@ -10,21 +11,23 @@ from medical_tasks.judges.session import next_step as judge_step
 from medical_tasks.options import Run
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
+from medical_tasks.runs.evaluating import evaluate
+from medical_tasks.runs.results import read_results
 
 
 def run(arguments: Run) -> int:
     """Runs the tasks; exit code 5 when an item has no answer or no score."""
-    done = evaluated(arguments)
-    return 0 if done is None else report_results(done)
+    folder = evaluate(arguments)
+    return 0 if folder is None else report_results(folder)
 
 
 AGAIN = "Give the same command again to try the missing ones."
 TOO_LONG = "What is too long for the model stays unanswered: a longer context (max_length), or fewer --max-new-tokens, may help."
 
 
-def report_results(done: Results, *, next_step: str = AGAIN) -> int:
+def report_results(folder: Path, *, next_step: str = AGAIN) -> int:
     """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score."""
-    results, folder = done.content, done.folder
+    results = read_results(folder)
     path = write_markdown(
         results, folder
     )  # first: who reads the table may leave in its middle, as `head` does

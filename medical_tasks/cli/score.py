@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from medical_tasks._api import rescored
 from medical_tasks.cli.run import AGAIN, report_results
 from medical_tasks.options import Score
+from medical_tasks.runs.evaluating import rescore
 
 _FINISH = "Give that run's command again to answer the missing ones, then this one."
 
 
 def run(arguments: Score) -> int:
     """Scores the answers; exit code 5 when items are unanswered or unscored."""
-    done = rescored(arguments)
+    done = rescore(arguments)
     if done is None:
         return 0
     results, unanswered = done

@@ -455,7 +455,7 @@ def _unclear_reach(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
     return f"; were they right, the difference of {metric.name} could move by {low} to {high}{unit}"
 
 
-def compare_as_asked(arguments: Compare) -> tuple[JsonDict, str]:
+def compare(arguments: Compare) -> tuple[JsonDict, str]:
     """Compares with the options of `compare`, and writes `out`; JSON, and the tables as text."""
     folders: Sequence[Path] = arguments.runs
     by, flips, out = arguments.by, arguments.flips, arguments.out

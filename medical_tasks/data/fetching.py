@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from medical_tasks._version import __version__
-from medical_tasks.catalog import dataset_source, tasks
+from medical_tasks.catalog import dataset_source, dataset_spec, tasks
 from medical_tasks.data.building import BuiltDataset, build_source, write_error
 from medical_tasks.data.dataset_source import DatasetSource, Pin, steps_to_get
 from medical_tasks.data.dataset_store import datasets_home, flush_to_disk
-from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.errors import MissingError, UsageError, doing
 from medical_tasks.io.files import folder_lock
 from medical_tasks.io.progress import Progress
+from medical_tasks.options import Build
 
 if TYPE_CHECKING:
     import httpx
@@ -44,6 +45,21 @@ class _FetchError(Exception):
     def __init__(self, said: str, *, wait: int | None = None, final: bool = False) -> None:
         super().__init__(said)
         self.wait, self.final = wait, final
+
+
+def build(options: Build) -> BuiltDataset:
+    """Builds a dataset, in the configuration that is named or the dataset's own."""
+    config = options.config or dataset_spec(options.dataset).default_config
+    with doing(f"build {options.dataset}, configuration {config}"):
+        return build_dataset(
+            options.dataset,
+            source=options.source,
+            config=config,
+            out=options.out,
+            options={"seed": options.seed, "n": options.n, "level": options.level},
+            partial=options.partial,
+            fetch=options.fetch,
+        )
 
 
 def build_dataset(

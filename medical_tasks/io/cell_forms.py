@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError, listed
+from medical_tasks.options import Options, WithTables
 
 _SHOWN: Final = 5
 _LONGEST: Final = 60
@@ -124,6 +125,20 @@ _CHOICE: ContextVar[TableChoice] = ContextVar("table choice", default=TableChoic
 """Of the command that runs: its tables are read deep inside, by readers that know no options."""
 
 table_choice = _CHOICE.get
+
+
+def table_choice_of(options: Options, *, python: bool = False) -> TableChoice:
+    """Returns what was said about tables to a verb that may read some.
+
+    Args:
+        options: of the verb.
+        python: whether messages name parameters of Python.
+    """
+    if not isinstance(options, WithTables):
+        return TableChoice(python=python)
+    return TableChoice(
+        sheet=list(options.sheet), decimal=options.decimal, dates=options.dates, python=python
+    )
 
 
 @contextmanager

@@ -19,18 +19,22 @@ _SIGNS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
 
 
 class AsJson:
-    """What a command has said so far: named facts, or one whole content."""
+    """What a command has said so far: named facts, or one whole content, and the lines for people."""
 
     def __init__(self) -> None:
+        self.lines: list[str] = []
         self.facts: dict[str, Any] = {}
         self.content: Any = None
 
+    def value(self) -> Any:
+        """The facts, or the content with the facts beside it."""
+        if self.content is None or (isinstance(self.content, dict) and self.facts):
+            return {**(self.content or {}), **self.facts}
+        return self.content
+
     def text(self) -> str:
-        """The facts, or the content with the facts beside it, as JSON."""
-        whole = self.content
-        if whole is None or (isinstance(whole, dict) and self.facts):
-            whole = {**(whole or {}), **self.facts}
-        return json.dumps(whole, indent=2, allow_nan=False, default=_plain)
+        """The value as JSON."""
+        return json.dumps(self.value(), indent=2, allow_nan=False, default=_plain)
 
 
 _told: ContextVar[AsJson | None] = ContextVar("told", default=None)
@@ -43,6 +47,8 @@ def tell(text: str | None, content: Any = None, /, **facts: Any) -> None:
         if text is not None:
             print(text)
         return
+    if text is not None:
+        kept.lines.append(text)
     if content is not None:
         kept.content = _plain(content) if dataclasses.is_dataclass(content) else content
     kept.facts |= facts

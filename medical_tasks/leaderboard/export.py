@@ -1,4 +1,4 @@
-"""A finished run in the forms that other tools read, for `medical-tasks export`; `export_formats` lists them.
+"""A finished run in the forms that other tools read; `export_formats` lists them.
 
 What a report may show is what is exported: of credentialed data ids, scores and hashes, and no
 text. Paths and addresses of this machine are taken out. A field that the run does not know is left
@@ -50,14 +50,19 @@ _OWNERLESS: Final = ("baseline", "inspect", "openai-api", "responses")
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a run has to export, made fit for strangers."""
+    """What a run has to export, made fit for strangers.
+
+    Attributes:
+        tasks: of the run.
+        written: when its results were.
+        named: the model as owner and name, where the user says it.
+        left_open: what its form asks for and the run does not know.
+    """
 
     tasks: Sequence[ReportTask]
-    written: datetime  # when its results were
-    named: str = ""  # the model as owner and name, where the user says it
-    left_open: list[str] = field(
-        default_factory=list
-    )  # what its form asks for and the run does not know
+    written: datetime
+    named: str = ""
+    left_open: list[str] = field(default_factory=list)
 
     def leave_open(self, name: str) -> str:
         """Leaves a field empty, and says so."""
@@ -353,7 +358,7 @@ def _lines(rows: Iterable[Any]) -> str:
 
 
 def _every_eval_ever(run: Run) -> dict[str, str]:
-    """A record a task in the folders of the datastore, with a line an item of the headline metric."""
+    """A record a task in the folders of the datastore, and a line an item of its headline."""
     files = {}
     for task in run.tasks:
         path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"

@@ -186,7 +186,11 @@ class Export(WithRunData, WithTables):
     run: RunFolder
     to: Annotated[
         str,
-        Option("the form to write: one of these, or one that a package registers", metavar="FORM"),
+        Option(
+            "the form to write: every-eval-ever, chai-card, tripod-llm, inspect-log, "
+            "lm-eval-json, csv, or one that a package registers",
+            metavar="FORM",
+        ),
     ]
     out: Annotated[Path, Option("folder for the files", metavar="DIR")]
     model_name: Annotated[

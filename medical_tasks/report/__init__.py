@@ -1,6 +1,6 @@
 """Finished runs as tables, pages and Markdown.
 
-The package can be called: `medical_tasks.report(runs, out=...)` is `medical_tasks._api.report`,
+The package can be called: `medical_tasks.report(runs, out=...)` is `medical_tasks.api.report`,
 also once the package was imported.
 """
 
@@ -13,7 +13,7 @@ class _Called(ModuleType):
     def __call__(self, *runs: Any, **options: Any) -> Any:
         from importlib import import_module
 
-        return import_module("medical_tasks._api").report(*runs, **options)
+        return import_module("medical_tasks.api").report(*runs, **options)
 
 
 sys.modules[__name__].__class__ = _Called

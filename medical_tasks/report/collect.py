@@ -19,6 +19,7 @@ from medical_tasks.errors import UsageError, doing
 from medical_tasks.guard.policy import text_allowed
 from medical_tasks.guard.private_store import redact_reason, redact_value
 from medical_tasks.judges.checks import check_set_of, describe, last_check
+from medical_tasks.options import Report
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.folders import (
     FinishedRun,
@@ -62,7 +63,29 @@ _UNKNOWN: Final = (
     "metrics mean can be said: the numbers are as the run wrote them. A report by the version "
     "that made the run shows more."
 )
-_WITHHELD: Final = "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are shown."
+_WITHHELD: Final = (
+    "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are "
+    "shown."
+)
+
+
+def report(options: Report) -> dict[str, Path]:
+    """Writes the report of finished runs; returns its files by form."""
+    limit = options.max_text_bytes
+    return write_reports(
+        options.runs,
+        TextPlaces(
+            data=options.data,
+            source=options.source,
+            responses=options.responses,
+            upstream=options.upstream,
+            items=not options.no_items,
+        ),
+        out=options.out,
+        form=options.format,
+        title=options.title,
+        max_text_bytes=MAX_TEXT_BYTES if limit is None else limit,
+    )
 
 
 def write_reports(
@@ -400,7 +423,7 @@ _JUDGE_RECIPE: Final = frozenset(
 
 
 def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
-    """How well the run's judge agrees with people, by the last check of it on record on this machine."""
+    """How well the run's judge agrees with people, by the last check of it on this machine."""
     judge = entry["recipe"].get("judge")
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):
         return []

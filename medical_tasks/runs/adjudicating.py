@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import run_data
@@ -266,16 +267,16 @@ class UnclearSheet:
     private: bool = False
 
 
-def adjudicate_as_asked(
-    arguments: Adjudicate, tasks: Sequence[TaskSpec], specs: Specs
-) -> UnclearSheet | None:
+def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
     """Writes the sheet of a run's unclear answers, filled in where a judge was asked.
 
     None in all but the main process.
     """
     if not is_main_process():
         return None
-    run: Path = arguments.run
+    run = arguments.run
+    tasks = [task_spec(name) for name in read_results(run)["tasks"]]
+    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     readable = [task for task in tasks if task.reads]
     if not readable:
         raise UsageError(

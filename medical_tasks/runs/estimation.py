@@ -23,27 +23,32 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks.runs.results import (
     BOUNDS,
     ENDS,
+    NO_ANSWER,
+    NO_COMPONENT,
+    NOTHING,
     BoundName,
     Figure,
     Json,
     unanswered_value,
 )
 from medical_tasks.scoring.averages import Components, Sums, components, in_turns, sums
+from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.finite import strata_of, whole_set_estimate, whole_set_shift
+from medical_tasks.scoring.means import (
+    average_interval,
+    mean_interval,
+    proportion_interval,
+    ratio_interval,
+)
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
-
-if TYPE_CHECKING:
-    from medical_tasks.scoring.estimates import Estimate
 
 BOOTSTRAP_SEED: Final = 0
 NO_VERDICT: Final = "nothing to estimate from"
-NO_ANSWER: Final = "no item was answered"
-NOTHING: Final = "nothing to count on any item"
-NO_COMPONENT: Final = "a metric it is made of has no value"
 NOT_ALL: Final = "needs all its metrics; not reported"
 _ABOUT_AS_LONG: Final = 2
 """How many verdicts more or fewer an answer has that stands for another."""
@@ -150,8 +155,6 @@ class Estimator:
             items: the sample.
             drawn: how it was drawn, by the recipe.
         """
-        from medical_tasks.scoring.finite import strata_of, whole_set_estimate, whole_set_shift
-
         value = figure["value"]
         if value is None:
             return figure
@@ -291,8 +294,6 @@ class Estimator:
         self, metric: MetricSpec, parts: Components, answered: Sequence[Item]
     ) -> Estimate:
         """The average of some components over answered items, with its interval."""
-        from medical_tasks.scoring.means import average_interval
-
         scores = [self._scores[item.id] for item in answered]
         columns = in_turns(
             [
@@ -464,8 +465,6 @@ class _Tally:
 
     def _interval(self, shares: Sequence[_Share], *, fractions: bool = False) -> Estimate:
         """The value of some items with its interval; `fractions` are not all 0 or 1."""
-        from medical_tasks.scoring.means import mean_interval, proportion_interval, ratio_interval
-
         above = [share.above for share in shares]
         clusters = [share.cluster for share in shares] if self.clustered else None
         limits = self.metric.limits

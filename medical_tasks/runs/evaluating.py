@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
 from medical_tasks.data.task_data import (
     TaskData,
@@ -81,11 +82,13 @@ Specs = Mapping[str, DatasetSpec]
 BASELINE: Final = "baseline/"
 
 
-def evaluate(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+def evaluate(arguments: Run) -> Path | None:
     """Asks a model and scores its answers.
 
     The run's folder, or None after a forecast and in all but the main process.
     """
+    tasks = parse_task_names(arguments.tasks)
+    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
     # Before a row is read: what goes wrong with one may not be told in its own words.
@@ -115,31 +118,6 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         )
         for task in tasks
     }
-    settings: JsonDict = {
-        "tasks": [task.name for task in tasks],
-        "model": name,
-        # How much is asked at once, and for how long, changes no answer: such arguments may differ
-        # when a run goes on.
-        "model_args": deciding_args(name, model_args),
-        "data": {name: part.identity for name, part in data.items()},
-        "prompts": arguments.prompts,
-        "max_new_tokens": arguments.max_new_tokens,
-    }
-    known = {name for task in tasks for name in task.arguments}
-    # Only where there are some, so that folders of tasks without them stay what they were.
-    optional = {
-        "task_args": {name: task_args[name] for name in task_args if name in known} or None,
-        "roles": {
-            role: [choice.name, deciding_args(choice.name, choice.args)]
-            for role, choice in roles.items()
-        }
-        or None,
-        "truncate": arguments.truncate if arguments.truncate != "refuse" else None,
-        "judge": judge.identity if judge is not None else None,
-        "shard": arguments.shard,
-        "subset": list(drawn) if drawn is not None else None,
-    }
-    settings |= {name: value for name, value in optional.items() if value is not None}
     options = RunOptions(
         prompts=arguments.prompts,
         upstream=arguments.upstream,
@@ -161,6 +139,9 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
             "asked, nothing is written."
         )
         return None
+    settings = _settings(name, tasks, data, options, judge)
+    settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
+    settings |= {"subset": list(drawn)} if drawn is not None else {}
     private = any(not policy.text_allowed(spec) for spec in specs.values())
     folder = open_run_folder(
         arguments.out or default_folder(name, settings), settings, private=private
@@ -169,17 +150,52 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         return _finished(name, model_args, tasks, data, folder, options, judge)
 
 
-def checked_task_args(given: Mapping[str, str], tasks: Sequence[TaskSpec]) -> dict[str, str]:
+def _settings(
+    name: str,
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    options: RunOptions,
+    judge: JudgeRequest | None,
+) -> JsonDict:
+    """What tells a run from others: the settings of its folder.
+
+    How much is asked at once, and for how long, changes no answer: such arguments may differ when a
+    run goes on. What is optional is named only where it is given, so that folders of tasks without
+    it stay what they were.
+    """
+    own = {argument for task in tasks for argument in task.arguments}
+    optional = {
+        "task_args": {key: value for key, value in options.task_args.items() if key in own} or None,
+        "roles": {
+            role: [choice.name, deciding_args(choice.name, choice.args)]
+            for role, choice in options.role_choices.items()
+        }
+        or None,
+        "truncate": options.truncate if options.truncate != "refuse" else None,
+        "judge": judge.identity if judge is not None else None,
+    }
+    return {
+        "tasks": [task.name for task in tasks],
+        "model": name,
+        "model_args": deciding_args(name, options.model_args),
+        "data": {task: loaded.identity for task, loaded in data.items()},
+        "prompts": options.prompts,
+        "max_new_tokens": options.max_new_tokens,
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+def checked_task_args(arguments: Mapping[str, str], tasks: Sequence[TaskSpec]) -> dict[str, str]:
     """Checks `--task-args`, of which each must be a setting of one of the tasks."""
-    known = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
-    for name in given:
-        if name not in known:
-            said = f"They take: {', '.join(sorted(known))}." if known else "They take none."
+    names = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
+    for name in arguments:
+        if name not in names:
+            hint = f"They take: {', '.join(sorted(names))}." if names else "They take none."
             raise UsageError(
                 f"--task-args: {name!r} is not a setting of "
-                f"{', '.join(task.name for task in tasks)}. {said}"
+                f"{', '.join(task.name for task in tasks)}. {hint}"
             )
-    return dict(given)
+    return dict(arguments)
 
 
 def read_roles(
@@ -232,10 +248,9 @@ def _finished(
     if request is not None:
         check_request(request, tasks)
     for task in tasks:
-        if given := task.scoring_args(options.task_args):
-            task.benchmark.scoring_identity(
-                task, given
-            )  # says what is missing before a model answers
+        if arguments := task.scoring_args(options.task_args):
+            # Says what is missing before a model answers.
+            task.benchmark.scoring_identity(task, arguments)
 
     early = None
     if request is not None and is_main_process() and opens_early(request.name):
@@ -254,8 +269,8 @@ def _finished(
             f"With the reference answers in place of the model's, judging{once} would take:",
             file=sys.stderr,
         )
-        asked = replace(request, options=replace(request.options, forecast=True))
-        _forecast(asked, _references(tasks, data, options))
+        forecast = replace(request, options=replace(request.options, forecast=True))
+        _forecast(forecast, _references(tasks, data, options))
     with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
         answered = _answers(name, model_args, tasks, data, folder, options)
     if answered is None:
@@ -305,12 +320,12 @@ def _answers(
     if name.startswith(BASELINE):
         return _baseline_answers(name, model_args, tasks, data, options)
     alone = [task for task in tasks if task.baseline]
-    asked = [task for task in tasks if not task.baseline]
+    of_model = [task for task in tasks if not task.baseline]
     answered: list[AnsweredTask] | None = []
     if alone:
         own = replace(options, prompts="own", truncate="refuse")
         answered = _baseline_answers(f"{BASELINE}{alone[0].baseline}", {}, alone, data, own)
-    others = _model_answers(name, model_args, asked, data, folder, options) if asked else []
+    others = _model_answers(name, model_args, of_model, data, folder, options) if of_model else []
     if answered is None or others is None:
         return None
     by_task = {each.task.name: each for each in (*answered, *others)}
@@ -392,23 +407,23 @@ def _opened_roles(
 
 
 def rescore(
-    arguments: Score,
-    task: TaskSpec,
-    spec: DatasetSpec,
-    responses: Path | GivenAnswers | None = None,
+    arguments: Score, responses: Path | GivenAnswers | None = None
 ) -> tuple[Path, bool] | None:
     """Scores answers that are there.
 
     Args:
         arguments: what is scored, and how.
-        task: to which the answers are.
-        spec: the task's dataset.
         responses: the answers, where they are not in the file `arguments.responses`.
 
     Returns:
         The folder, and whether an item has no answer; None after a forecast and in further processes.
     """
     responses = responses or arguments.responses
+    task, *others = parse_task_names(arguments.task)
+    if others:
+        names = ", ".join(each.name for each in (task, *others))
+        raise UsageError(f"score takes one task, got {arguments.task!r} ({names}).")
+    spec = dataset_spec(task.dataset)
     if not is_main_process():
         return None  # there is nothing to share among processes
     request = judge_request(
@@ -466,21 +481,21 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
 
 def _scoring_args(task_args: Mapping[str, str], task: TaskSpec, recipe: Json) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
-    given = checked_task_args(task_args, [task])
-    questions = [name for name in given if name not in task.scoring_arguments]
+    own = checked_task_args(task_args, [task])
+    questions = [name for name in own if name not in task.scoring_arguments]
     if questions:
         raise UsageError(
             f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave "
             "it out."
         )
-    asked = task.scoring_args(recipe.get("task_args", {}))
-    for name, value in asked.items():
-        if given.get(name, value) != value:
+    from_run = task.scoring_args(recipe.get("task_args", {}))
+    for name, value in from_run.items():
+        if own.get(name, value) != value:
             raise UsageError(
-                f"--task-args: {name}={given[name]}, but the run's questions were asked with "
+                f"--task-args: {name}={own[name]}, but the run's questions were asked with "
                 f"{name}={value}. Leave it out."
             )
-    return {**asked, **given}
+    return {**from_run, **own}
 
 
 def _kept(path: Path) -> Path | None:

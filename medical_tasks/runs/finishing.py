@@ -15,6 +15,7 @@ from medical_tasks.guard.private_store import redact_reason, redact_row, redact_
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Answers, Calibration, Corrections
 from medical_tasks.runs.comparability import comparability
+from medical_tasks.runs.correcting import correct
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge, TaskJudge
@@ -171,8 +172,8 @@ class _Scoring:
                 # Where a judge is asked, all items are one block.
                 model = str(mapping(task.recipe.get("model")).get("name") or "")
                 answers = Answers(task.responses, model)
-                self.corrections = self.calibration.correct(
-                    task.task, task.items, block.scores, limits, answers
+                self.corrections = correct(
+                    self.calibration, task.task, task.items, block.scores, limits, answers
                 )
                 rows = self.corrections.added_to(rows)
             items.add(rows)

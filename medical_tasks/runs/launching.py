@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ def launch_text(options: Launch) -> str:
     Raises:
         UsageError: the run cannot be parted so.
     """
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     out = _checked(options)
     run = options.run
@@ -56,15 +55,16 @@ def launch_text(options: Launch) -> str:
         "merge": f"medical-tasks merge {shlex.quote(parts)}/*-of-{options.shards} "
         f"{shlex.join(_for_merge(options, out))}",
     }
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True)  # noqa: S701 - no HTML
+    environment = Environment(  # noqa: S701 - no HTML
+        loader=PackageLoader("medical_tasks.runs", ""), undefined=StrictUndefined, trim_blocks=True
+    )
     # Kubernetes reads $(NAME) in a command, and $$ as a dollar sign.
     environment.filters |= {
         "sh": shlex.join,
         "quote": shlex.quote,
         "json": lambda text: json.dumps(text.replace("$", "$$"), ensure_ascii=False),
     }
-    template = files("medical_tasks.runs").joinpath(f"launch_{options.print}.jinja")
-    return environment.from_string(template.read_text(encoding="utf-8")).render(values)
+    return environment.get_template(f"launch_{options.print}.jinja").render(values)
 
 
 def _checked(options: Launch) -> Path:

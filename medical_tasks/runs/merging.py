@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.task_data import TaskData, asked_part, load_task_data, read_shard
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.io.store import Store
 from medical_tasks.options import Merge
-from medical_tasks.runs.evaluating import Specs, checked_task_args
+from medical_tasks.runs.evaluating import checked_task_args
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import (
     PRIVATE,
@@ -124,11 +125,11 @@ def _read_part(path: Path) -> Part:
     return Part(path=path, answers=answers, shard=shard, settings=settings, recipes=recipes)
 
 
-def _check_alike(first: Path, second: Path, one: Json, other: Json) -> None:
+def _check_alike(first: Path, second: Path, mine: Json, other: Json) -> None:
     """Refuses parts with other settings, or recipes."""
-    if one != other:
+    if mine != other:
         raise UsageError(
-            f"{first} and {second}: not parts of one run ({differing(one, other)}). Merge the "
+            f"{first} and {second}: not parts of one run ({differing(mine, other)}). Merge the "
             "parts of each by themselves."
         )
 
@@ -151,17 +152,17 @@ def _alike(recipe: Json) -> JsonDict:
     }
 
 
-def merge_parts(
-    arguments: Merge, parts: Sequence[Part], tasks: Sequence[TaskSpec], specs: Specs
-) -> tuple[Path, str] | None:
+def merge(arguments: Merge) -> tuple[Path, str] | None:
     """Makes one run of parts.
 
     Returns:
         Its folder, and what to do where an item has no answer; None in all but the main process.
     """
-    upstream = arguments.upstream
     if not is_main_process():
         return None
+    upstream, parts = arguments.upstream, read_parts(arguments.runs)
+    tasks = parse_task_names(",".join(parts[0].settings["tasks"]))
+    specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     if arguments.forecast:
         raise UsageError(
             "--forecast: merge scores what the parts have. Leave it out, or give it to `run`."

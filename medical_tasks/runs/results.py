@@ -32,6 +32,11 @@ ITEMS_FILE: Final = "items.parquet"
 VERDICTS_FILE: Final = "verdicts.jsonl"
 SCHEMA_VERSION: Final = 1
 
+NO_ANSWER: Final = "no item was answered"
+NOTHING: Final = "nothing to count on any item"
+NO_COMPONENT: Final = "a metric it is made of has no value"
+"""Reasons why there is no value, which speak for themselves."""
+
 EndName = Literal["value", "ci_low", "ci_high", "bound_low", "bound_high"]
 BoundName = Literal["bound_low", "bound_high"]
 ENDS: Final[tuple[EndName, ...]] = ("value", "ci_low", "ci_high", "bound_low", "bound_high")

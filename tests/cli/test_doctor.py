@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
-from medical_tasks.cli import doctor
-from medical_tasks.cli.doctor import examine
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import (
     MARKER,
@@ -21,6 +19,8 @@ from medical_tasks.data.dataset_store import (
     built_configs,
     marker_text,
 )
+from medical_tasks.harness import examining
+from medical_tasks.harness.examining import examine
 from medical_tasks.sandbox.probe import probe
 from tests.case_tables import tabled
 
@@ -182,7 +182,7 @@ def test_processes_that_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -
     for given in ("x", "", "-1", "2.5"):
         monkeypatch.setenv("WORLD_SIZE", given)
         assert f"WORLD_SIZE must be a whole number, got {given!r}" in texts("warning")["processes"]
-    monkeypatch.setattr(doctor, "_has_gpu", lambda: False)
+    monkeypatch.setattr(examining, "_has_gpu", lambda: False)
     monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
     for given, warned in (("1", False), ("2", True)):
         monkeypatch.setenv("WORLD_SIZE", given)

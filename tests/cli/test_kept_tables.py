@@ -112,7 +112,7 @@ def test_what_was_chosen_is_recorded_and_holds_for_reports(
     with pytest.raises(UsageError, match="Name it, as in sheet='Model A'"):
         mt.score("medcalc", "t.xlsx", config="demo", out="out")
     with pytest.raises(UsageError, match="dates is one of day-first, month-first, got 'd'"):
-        mt.score("medcalc", "t.xlsx", config="demo", out="out", dates="d")
+        mt.score("medcalc", "t.xlsx", config="demo", out="out", dates="d")  # type: ignore[arg-type]
     for name in ("Model A", "Model B"):
         done = mt.score("medcalc", "t.xlsx", config="demo", sheet=name)
         assert done["medcalc"].recipe["model"]["name"] == f"responses/t.xlsx ({name})"

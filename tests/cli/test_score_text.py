@@ -27,7 +27,6 @@ _TEXTS = (
     ("b", "", "Take it with food.", "", "How?"),
 )
 ROWS = [dict(zip(_NAMES, each, strict=True)) for each in _TEXTS]
-NAMED = {"reference": "gold,second", "cluster": "who"}
 
 
 @needs_shared
@@ -98,7 +97,10 @@ def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     import pandas as pd
 
     for table in (ROWS, pd.DataFrame(ROWS).replace("", None), "t.csv"):
-        assert mt.score_text(table, **NAMED)["metrics"] == told["metrics"]
+        assert (
+            mt.score_text(table, reference="gold,second", cluster="who")["metrics"]
+            == told["metrics"]
+        )
     plain = mt.score_text(
         ["The rash; it has gone."], [["a", "The rash; it has gone."]], metrics="exact_match"
     )

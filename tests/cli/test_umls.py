@@ -102,7 +102,7 @@ def test_what_is_found_in_a_text(built: Path, capsys: pytest.CaptureFixture[str]
 def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
     built: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from medical_tasks.cli.umls import _FILES
+    from medical_tasks.scoring.umls.using import _FILES
 
     assert {path.name for path in built.iterdir()} == _FILES
 

@@ -20,13 +20,13 @@ from typer.main import get_command
 
 from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
-from medical_tasks.cli.doctor import examine
 from medical_tasks.cli.entry import main
 from medical_tasks.cli.lighteval import _FLAGS, _read
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness import lighteval_launcher
+from medical_tasks.harness.examining import examine
 from medical_tasks.harness.lighteval_adapter import task_configs
 from medical_tasks.harness.lighteval_launcher import check_model, load_app, run_app
 from tests.warm_process import WarmProcess

@@ -19,6 +19,7 @@ import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.leaderboard.export import export_formats
 from medical_tasks.leaderboard.options import Export
+from medical_tasks.options import parameters
 from medical_tasks.runs.results import read_items
 from tests.report.tiny_runs import built, ran
 from tests.support import write_run
@@ -169,7 +170,7 @@ def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.parametrize("form", export_formats())
 def test_each_form_validates_and_has_the_runs_values(
-    form: str, run: Path, home: Path, tmp_path: Path
+    form: Any, run: Path, home: Path, tmp_path: Path
 ) -> None:
     mt.export(run, to=form, out=tmp_path / "out", data=home, model_name="acme/llm-7b")
     tasks = json.loads((run / "results.json").read_text())["tasks"]
@@ -209,9 +210,13 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(home: Path, tmp_path: Path)
         str(home),
     ]
     assert main([*words, "--out", str(scored)]) == 5
-    for more, known in (({"responses": [answers]}, ids[:2]), ({}, [])):
+    for responses, known in (([answers], ids[:2]), ((), [])):
         made = mt.export(
-            scored, to="inspect-log", out=tmp_path / f"log{len(known)}", data=home, **more
+            scored,
+            to="inspect-log",
+            out=tmp_path / f"log{len(known)}",
+            data=home,
+            responses=responses,
         )
         log = inspect_log.read_eval_log(str(made.files[0]))
         assert [sample.id for sample in log.samples if sample.output.choices] == known
@@ -233,7 +238,7 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(home: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("form", export_formats())
-def test_nothing_of_a_hostile_run_acts(form: str, run: Path, home: Path, tmp_path: Path) -> None:
+def test_nothing_of_a_hostile_run_acts(form: Any, run: Path, home: Path, tmp_path: Path) -> None:
     """Texts of a model, and names in a results.json that somebody sent."""
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
     entry = results["tasks"].pop("medcalc")
@@ -290,4 +295,5 @@ def test_what_is_left_open_and_what_is_missing_is_told(
     monkeypatch.setitem(sys.modules, "medical_tasks.harness.inspect_adapter", None)
     assert main([*words, "inspect-log"]) == 3
     assert "which is not installed: pip install 'inspect-ai" in capsys.readouterr().err
-    assert set(export_formats()) <= set(re.findall(r"[a-z-]+", str(Export.__doc__)))
+    described = parameters(Export)["to"].option.help
+    assert all(form in described for form in export_formats())

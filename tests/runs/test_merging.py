@@ -22,6 +22,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, Failure, Length, OnResult, Request
+from medical_tasks.options import read_settings
 from medical_tasks.runs import evaluating
 from medical_tasks.runs.folder import existing_run_folder
 from tests.case_tables import tabled
@@ -152,7 +153,7 @@ def test_parts_that_were_killed_count_with_what_they_have_and_go_on(
             shard=f"{i}/8",
             out=parts[i - 1],
             max_samples=14,
-            model_args=PRICES,
+            model_args=read_settings(PRICES),
         )
     assert main(words) == main(
         ["merge", str(whole), "--out", str(whole)]
@@ -177,7 +178,7 @@ def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
     monkeypatch.setattr(Store, "put", take)
     mt.merge(parts[0], out=out)
     again = mt.run(
-        TASKS, MODEL, config="demo", out=out, max_samples=14, model_args=PRICES
+        TASKS, MODEL, config="demo", out=out, max_samples=14, model_args=read_settings(PRICES)
     )  # asks what the other part has
     assert (
         again.content["tasks"]["medcalc"]["coverage"]

@@ -216,11 +216,17 @@ paper does not say)."""
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides how a task is asked."""
+    """What decides how a task is asked.
 
-    tries: int  # most tries for a step
-    evidence: int  # how many sentences of the note are chosen
-    embedder: str | None  # checkpoint that compares sentences; None for their words
+    Attributes:
+        tries: most tries for a step.
+        evidence: how many sentences of the note are chosen.
+        embedder: checkpoint that compares sentences; None for their words.
+    """
+
+    tries: int
+    evidence: int
+    embedder: str | None
 
 
 def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:

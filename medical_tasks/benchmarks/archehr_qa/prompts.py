@@ -284,7 +284,8 @@ def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int)
         else reply_text[:_SHOWN_REPLY].rstrip() + wording["cut"]
     )
     wrong = "\n".join((wording["wrong"], *(f"- {fault}" for fault in faults), wording["again"]))
-    return f"{wording['try'].format(number=number, tries=tries)}\n{shown or wording['nothing']}\n\n{wrong}"
+    head = wording["try"].format(number=number, tries=tries)
+    return f"{head}\n{shown or wording['nothing']}\n\n{wrong}"
 
 
 def _listed(ids: Sequence[str]) -> str:

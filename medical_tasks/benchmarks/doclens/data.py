@@ -450,15 +450,17 @@ OWN_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """One record."""
+    """One record.
+
+    Attributes:
+        sections: the reference's by name; "" for an empty one.
+    """
 
     id: str
     source: str
     sentences: list[str]
     reference: str
-    sections: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the reference's by name; "" for an empty one
+    sections: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_own_texts(path: Path) -> list[OwnText]:

@@ -166,13 +166,18 @@ _FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScore:
-    """An answer and what people said of it."""
+    """An answer and what people said of it.
+
+    Attributes:
+        model: "" when the file does not say.
+        correct: a rater each; None for those who did not score it.
+    """
 
     line: int
     item: str
     response: str
-    model: str  # "" when the file does not say
-    correct: tuple[bool | None, ...]  # a rater each; None for those who did not score it
+    model: str
+    correct: tuple[bool | None, ...]
 
     @property
     def id(self) -> str:

@@ -68,12 +68,15 @@ class Annotation(CheckPair):
 
     Its id is a hash of question, answer and statement, its cluster of question and answer:
     statements about one answer are not independent.
+
+    Attributes:
+        importance: `Must_have` or `Nice_to_have`.
     """
 
     question: str
     answer: str
     statement: str
-    importance: str  # `Must_have` or `Nice_to_have`
+    importance: str
 
 
 def find_annotations(source: Path | None) -> Path:

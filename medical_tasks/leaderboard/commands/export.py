@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from medical_tasks._api import exported
 from medical_tasks.io.output import tell
+from medical_tasks.leaderboard.export import Exported, export_run
 from medical_tasks.leaderboard.options import Export
+from medical_tasks.report.texts import TextPlaces
 
 
 def run(arguments: Export) -> int:
@@ -14,3 +15,21 @@ def run(arguments: Export) -> int:
     if left_open:
         tell("left open:\n" + "\n".join(f"  {name}" for name in left_open))
     return 0
+
+
+def exported(arguments: Export) -> Exported:
+    """Writes the files; says which, and which fields are left open."""
+    places = TextPlaces(
+        data=arguments.data,
+        source=arguments.source,
+        responses=arguments.responses,
+        upstream=arguments.upstream,
+    )
+    return export_run(
+        arguments.run,
+        arguments.to,
+        arguments.out,
+        places=places,
+        model_name=arguments.model_name,
+        force=arguments.force,
+    )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from medical_tasks._api import verified
 from medical_tasks.io.output import tell
+from medical_tasks.leaderboard.commands import verification
 from medical_tasks.leaderboard.options import Verify
 from medical_tasks.leaderboard.submission_package.contents import Verification
+from medical_tasks.leaderboard.submission_package.reading import read_package
+from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
 
 UNPROVEN: Final = 5
 MISMATCH: Final = 6
@@ -19,6 +21,13 @@ def run(arguments: Verify) -> int:
     model, found = verified(arguments)
     tell(_shown(arguments.package, model, found), found.as_json())
     return MISMATCH if found.differs else UNPROVEN if found.unproven else 0
+
+
+def verified(arguments: Verify) -> tuple[str, Verification]:
+    """Verifies a package: the name of its model, and what was found."""
+    package = read_package(arguments.package)
+    options, attestation = verification(arguments)
+    return package.manifest.submitter.model, verify_guarded(package, options, attestation)
 
 
 def _shown(path: Path, model: str, found: Verification) -> str:

@@ -57,7 +57,10 @@ _HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
 
 
 def scrub(results: Json) -> JsonDict:
-    """Takes out of a run's results what tells of the machine they were made on, and `items_sha256`, whose file no package holds."""
+    """Takes out of a run's results what tells of the machine they were made on.
+
+    `items_sha256` goes too: no package holds its file.
+    """
     tasks = {name: _entry(entry) for name, entry in results["tasks"].items()}
     return {
         **{name: value for name, value in results.items() if name != "items_sha256"},

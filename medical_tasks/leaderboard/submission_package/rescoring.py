@@ -1,4 +1,4 @@
-"""Verifying: the answers scored again by the benchmark's own scorer, with the verdicts of the package or its judge.
+"""Answers scored again by the benchmark's own scorer, with the package's verdicts or its judge.
 
 A verdict is taken for the very question it was given on, and the judge's text is read again: a
 verdict that was turned round contradicts it. That the text is the judge's own only the judge can
@@ -179,7 +179,7 @@ LEAST_AGREEMENT: Final = 0.8
 """Share of equal verdicts below which a judge that samples is said not to have given them."""
 
 LEAST_VERDICTS: Final = 20
-"""Verdicts of entailment from which on it says something that all of them are those of the judge that compares words."""
+"""Verdicts of entailment from which on it says something that a judge by words agrees on all."""
 
 _ALWAYS_SAME: Final = ("lexical", "nli")
 _FROM_FILE: Final = "recorded"
@@ -335,7 +335,8 @@ def ask_again(
     if not options.judge:
         return (
             "not checked",
-            f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample",
+            f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a "
+            "sample",
         )
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:

@@ -33,9 +33,8 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, NoReply
 from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.runs.estimation import NO_ANSWER
 from medical_tasks.runs.numbers import value_notes
-from medical_tasks.runs.results import TaskEntry
+from medical_tasks.runs.results import NO_ANSWER, TaskEntry
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying

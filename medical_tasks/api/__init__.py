@@ -1,0 +1,1745 @@
+"""The Python API: what the verbs of the command line do, as functions that return what they found.
+
+    import medical_tasks as mt
+
+    results = mt.run("medcalc", "baseline/reference", config="demo")
+    results["medcalc"].metrics["accuracy"]
+
+Every function takes the options of its verb by name, with `_` for `-` (`max_new_tokens=512`). A path
+may be a `Path` or text, the folder of a run also its `Results`; settings such as `model_args` are a
+dict. Errors are those of `medical_tasks.errors`, with the messages of the command line, in which
+Python's names of parameters stand.
+
+Some functions have a longer name than their verb, because a part of the package has the verb's own:
+`error_report` (`errors`), `keep_leaderboard` (`leaderboard`) and `construct_benchmark` (`construct`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import medical_tasks.options as declared
+from medical_tasks.api.calling import made, public, reading, told
+from medical_tasks.api.results import (
+    Comparison,
+    Estimate,
+    GateReport,
+    Report,
+    Results,
+    RunPath,
+    StrPath,
+    TaskResults,
+    TextScores,
+)
+from medical_tasks.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from medical_tasks.calculators import Result
+    from medical_tasks.construct.options import Construct
+    from medical_tasks.data.building import BuiltDataset
+    from medical_tasks.data.listing import ListedTask
+    from medical_tasks.guard.leakcheck import LeakReport
+    from medical_tasks.guard.private_store import Purged
+    from medical_tasks.harness.examining import Finding
+    from medical_tasks.leaderboard.export import Exported
+    from medical_tasks.leaderboard.submission_package.contents import Verification
+    from medical_tasks.report.judge_checking import CheckedJudges
+    from medical_tasks.runs.adjudicating import UnclearSheet
+    from medical_tasks.scoring.umls.index import IndexInfo
+    from medical_tasks.scoring.umls.using import Found
+
+    Answers: TypeAlias = (
+        Mapping[str, str] | Iterable[Mapping[str, object]] | pd.DataFrame | str | os.PathLike[str]
+    )
+
+__all__ = [
+    "Comparison",
+    "Estimate",
+    "GateReport",
+    "Report",
+    "Results",
+    "TaskResults",
+    "TextScores",
+    "adjudicate",
+    "audit",
+    "build",
+    "calc",
+    "compare",
+    "construct_benchmark",
+    "correlate",
+    "decompose",
+    "doctor",
+    "error_report",
+    "export",
+    "gate",
+    "judge_check",
+    "keep_leaderboard",
+    "launch",
+    "leakcheck",
+    "load",
+    "merge",
+    "meta",
+    "plan",
+    "purge",
+    "report",
+    "run",
+    "score",
+    "score_text",
+    "submit_eval_results",
+    "submit_shared_task",
+    "submit_space",
+    "tasks",
+    "umls_build",
+    "umls_find",
+    "verify",
+]
+
+
+@public
+def run(
+    tasks: str,
+    model: str,
+    *,
+    max_samples: int | None = None,
+    repeats: int = 1,
+    out: StrPath | None = None,
+    subset: int | None = None,
+    seed: int | None = None,
+    model_args: Mapping[str, object] | None = None,
+    max_new_tokens: int | None = None,
+    role: str | Iterable[str] = (),
+    truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
+    shard: str | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    prompts: str = "own",
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+    calibration: StrPath | None = None,
+    calibration_from: Literal["other", "run"] = "other",
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    votes: int | None = None,
+    judging: Literal["single", "batched"] | None = None,
+    judge_reply_tokens: int | None = None,
+    max_judge_calls: int | None = None,
+    max_judge_tokens: int | None = None,
+    forecast: bool = False,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> Results:
+    """Evaluates a model on tasks, or goes on with a run that was stopped.
+
+    Args:
+        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all.
+        model: hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME or
+            baseline/NAME.
+        max_samples: at most N items a task, for a quick look: no random sample, and no
+            estimate for the whole set (see `subset`).
+        repeats: ask each question K times: means over the repeats, intervals that include the
+            run, and how much comes of items and of runs.
+        out: the run's folder (default: runs/MODEL-HASH).
+        subset: a random sample of N items a task, stratified; values and intervals are
+            estimates for the whole set.
+        seed: which random sample `subset` draws (default 0).
+        model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
+        max_new_tokens: longest answer, instead of the task's own limit.
+        role: who plays another role of a task's protocol, each as
+            `patient=openai-api/HOST/NAME`.
+        truncate: what to do about questions with documents that do not fit the model's
+            context: refuse the run (default), leave out the beginning of the oldest notes, or
+            leave those unanswered.
+        shard: part I of N of the items, for several machines; `medical-tasks merge` joins
+            them.
+        config: dataset configuration, e.g. demo.
+        split: split to ask, or a+b for both, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        prompts: own (default) or official.
+        upstream: checkout of the authors' repository, for `prompts` official.
+        task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
+        calibration: a result of judge-check (folder or check.json): adds scores corrected for
+            the judge's errors.
+        calibration_from: its labels are of other answers (default), or a random sample of
+            this run's own.
+        judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
+            words, not comparable).
+        judge_args: settings of the judge's backend.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
+            judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default: the
+            task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
+            judge that reasons room, e.g. 4096.
+        max_judge_calls: stop asking the judge after N requests.
+        max_judge_tokens: stop asking the judge after N tokens.
+        forecast: only say what judging would cost; asks no judge.
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        The results in the run's folder. Items without an answer or a score are in its coverage;
+        they raise nothing.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        results = mt.run("medcalc", "baseline/reference", config="demo")
+        results["medcalc"].metrics["accuracy"].value
+    """
+    options = made(declared.Run, locals())
+    from medical_tasks.runs.evaluating import evaluate
+
+    folder = evaluate(options)
+    if folder is None:
+        raise UsageError(
+            "mt.run is for one process, and asks a judge. Use `medical-tasks run` under torchrun, or "
+            "to forecast."
+        )
+    return Results(folder)
+
+
+@public
+def score(
+    task: str,
+    responses: Answers,
+    *,
+    source: StrPath | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    config: str | None = None,
+    prompts: str = "own",
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+    adjudicated: StrPath | None = None,
+    out: StrPath | None = None,
+    subset: int | None = None,
+    seed: int | None = None,
+    calibration: StrPath | None = None,
+    calibration_from: Literal["other", "run"] = "other",
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    votes: int | None = None,
+    judging: Literal["single", "batched"] | None = None,
+    judge_reply_tokens: int | None = None,
+    max_judge_calls: int | None = None,
+    max_judge_tokens: int | None = None,
+    forecast: bool = False,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> Results:
+    """Scores answers that you already have; no model is run.
+
+    Args:
+        task: medcalc, medical:medcalc or medical|medcalc.
+        responses: CSV, XLSX, parquet, JSON Lines or a JSON list, with id and response (other
+            names: see above), or a run.
+        source: the one file a dataset of your own is made of, or ArchEHR-QA's folder, in
+            place of `data`.
+        split: split that was answered, or a+b, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        config: dataset configuration.
+        prompts: the judge's prompts: own (default) or official.
+        upstream: checkout of the authors' repository, for `prompts` official.
+        task_args: settings of the task's scoring, e.g. sentence_bert=FOLDER.
+        adjudicated: the sheet of `adjudicate`, filled in: what its unclear answers are.
+        out: folder for the results (default: runs/RESPONSES-HASH).
+        subset: a random sample of N items a task, stratified; values and intervals are
+            estimates for the whole set.
+        seed: which random sample `subset` draws (default 0).
+        calibration: a result of judge-check (folder or check.json): adds scores corrected for
+            the judge's errors.
+        calibration_from: its labels are of other answers (default), or a random sample of
+            this run's own.
+        judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
+            words, not comparable).
+        judge_args: settings of the judge's backend.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
+            judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default: the
+            task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
+            judge that reasons room, e.g. 4096.
+        max_judge_calls: stop asking the judge after N requests.
+        max_judge_tokens: stop asking the judge after N tokens.
+        forecast: only say what judging would cost; asks no judge.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        The results.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.score("medcalc", {"1": "The answer is 25."}, config="demo")
+    """
+    from medical_tasks.runs.evaluating import rescore
+    from medical_tasks.runs.responses import GivenAnswers
+
+    held = None if isinstance(responses, str | os.PathLike) else GivenAnswers.of(responses)
+    options = made(declared.Score, locals() | ({"responses": held.name} if held else {}))
+    with reading(options):
+        done = rescore(options, held)
+    if done is None:
+        raise UsageError(
+            "mt.score is for one process, and does not forecast. Use `medical-tasks score` for these."
+        )
+    return Results(done[0])
+
+
+@public
+def adjudicate(
+    run: RunPath,
+    *,
+    out: StrPath | None = None,
+    responses: StrPath | None = None,
+    data: StrPath | None = None,
+    source: StrPath | None = None,
+    upstream: StrPath | None = None,
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    votes: int | None = None,
+    judging: Literal["single", "batched"] | None = None,
+    judge_reply_tokens: int | None = None,
+    max_judge_calls: int | None = None,
+    max_judge_tokens: int | None = None,
+    forecast: bool = False,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> UnclearSheet:
+    """Writes the sheet of a run's unclear answers, for a person or read by a judge; `score` takes it.
+
+    Args:
+        run: folder of a finished run.
+        out: the sheet, .csv or .xlsx (default: unclear.csv in the run's folder, or in the
+            private store).
+        responses: the file that `score` scored, or the folder of the run whose answers it
+            scored.
+        data: folder of the built datasets (default: the user's data home).
+        source: the one file a dataset of your own is made of, in place of `data`.
+        upstream: the authors' checkout, for runs with `prompts` official.
+        judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
+            words, not comparable).
+        judge_args: settings of the judge's backend.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
+            judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default: the
+            task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
+            judge that reasons room, e.g. 4096.
+        max_judge_calls: stop asking the judge after N requests.
+        max_judge_tokens: stop asking the judge after N tokens.
+        forecast: only say what judging would cost; asks no judge.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        The sheet; answers that the judge did not read are in its `failed`.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        sheet = mt.adjudicate("runs/my-run")
+        mt.score("medcalc", "runs/my-run", adjudicated=sheet.path)
+    """
+    from medical_tasks.runs.adjudicating import adjudicate as write_sheet
+
+    options = made(declared.Adjudicate, locals())
+    with reading(options):
+        unclear = write_sheet(options)
+    if unclear is None:
+        raise UsageError("mt.adjudicate is for one process. Call it without torchrun.")
+    return unclear
+
+
+@public
+def merge(
+    *runs: RunPath,
+    out: StrPath,
+    data: StrPath | None = None,
+    config: str | None = None,
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+    calibration: StrPath | None = None,
+    calibration_from: Literal["other", "run"] = "other",
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    votes: int | None = None,
+    judging: Literal["single", "batched"] | None = None,
+    judge_reply_tokens: int | None = None,
+    max_judge_calls: int | None = None,
+    max_judge_tokens: int | None = None,
+    forecast: bool = False,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> Results:
+    """Makes one run of the parts that `run(..., shard="1/8")` and the others made; opens no model.
+
+    Args:
+        runs: folders of the parts.
+        out: folder of the whole run.
+        data: folder of the built dataset (default: the user's data home).
+        config: dataset configuration (default: that of the parts).
+        upstream: checkout of the authors' repository, for `prompts` official.
+        task_args: settings of the task's scoring, as the parts had them.
+        calibration: a result of judge-check (folder or check.json): adds scores corrected for
+            the judge's errors.
+        calibration_from: its labels are of other answers (default), or a random sample of
+            this run's own.
+        judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
+            words, not comparable).
+        judge_args: settings of the judge's backend.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
+            judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default: the
+            task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
+            judge that reasons room, e.g. 4096.
+        max_judge_calls: stop asking the judge after N requests.
+        max_judge_tokens: stop asking the judge after N tokens.
+        forecast: only say what judging would cost; asks no judge.
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        The results of the whole.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.merge("parts/1", "parts/2", out="runs/whole")
+    """
+    from medical_tasks.runs.merging import merge as merge_parts
+
+    done = merge_parts(made(declared.Merge, locals()))
+    if done is None:
+        raise UsageError("mt.merge is for one process. Call it without torchrun.")
+    return Results(done[0])
+
+
+@public
+def score_text(
+    table: StrPath | pd.DataFrame | Iterable[object],
+    references: Iterable[object] | None = None,
+    *,
+    metrics: str | Iterable[str] | None = None,
+    prediction: str | None = None,
+    reference: str | None = None,
+    source: str | None = None,
+    cluster: str | None = None,
+    task_args: Mapping[str, object] | None = None,
+    seed: int = 0,
+    out: StrPath | None = None,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+) -> TextScores:
+    """Scores texts against references by text metrics.
+
+    Args:
+        table: CSV, XLSX, JSON Lines or parquet, a row a text.
+        references: one for each prediction, where `table` holds predictions alone: a text, or
+            a list of texts of which any will do.
+        metrics: rouge1 .. rouge9, rougeL, rougeLsum (each also with _precision or _recall),
+            bleu, sacrebleu, bleu_corpus, sacrebleu_corpus, exact_match, sari; bertscore,
+            medcon, alignscore, bleurt, f1_radgraph, sentence_bert, clinical_bert with
+            `task_args` (default: all that need nothing more).
+        prediction: what is scored (default: prediction, response, output..).
+        reference: what it is compared with (default: reference, gold..).
+        source: what it is made from, for sari (default: source, if any).
+        cluster: rows that belong together, such as a patient's.
+        task_args: checkpoints and indexes: bertscore=FOLDER, umls=FOLDER,
+            alignscore=CKPT:FOLDER, bleurt=FOLDER, radgraph=FOLDER, sentence_bert=FOLDER,
+            clinical_bert=FOLDER.
+        seed: of the intervals' random draws (default 0).
+        out: write what `json` prints there too.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+
+    Returns:
+        The scores, and each row's own in `["rows"]`.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.score_text(["It rains."], ["It is raining."], metrics="rouge1")
+    """
+    from medical_tasks.runs.text_scoring import read_rows, scored, table_of
+
+    rows = None if isinstance(table, str | os.PathLike) else _text_rows(table, references)
+    names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
+    given = locals() | {"metrics": names} | ({} if rows is None else {"table": "texts"})
+    options = made(declared.ScoreText, given)
+    with reading(options):
+        content = scored(options, read_rows(options.table, options) if rows is None else rows)
+    return TextScores(content, table_of(content))
+
+
+@public
+def judge_check(
+    set: str,
+    *,
+    source: StrPath | None = None,
+    max_pairs: int | None = None,
+    out: StrPath | None = None,
+    again: bool = False,
+    sensitivity: bool = False,
+    compare: StrPath | Iterable[StrPath] = (),
+    prompts: str = "own",
+    upstream: StrPath | None = None,
+    format: Literal["open", "mc"] | None = None,
+    raters: str | None = None,
+    data: StrPath | None = None,
+    config: str | None = None,
+    ways: Literal["2", "3"] | None = None,
+    round: Literal["R1", "R2", "R3"] | None = None,
+    split: Literal["train", "dev", "test"] | None = None,
+    mednli: StrPath | None = None,
+    style: Literal["json_cot", "json", "cot", "plain"] | None = None,
+    judge: str | Iterable[str] = (),
+    judge_args: Mapping[str, object] | Iterable[Mapping[str, object]] = (),
+    votes: int | None = None,
+    judging: Literal["single", "batched"] | None = None,
+    judge_reply_tokens: int | None = None,
+    max_judge_calls: int | None = None,
+    max_judge_tokens: int | None = None,
+    forecast: bool = False,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> CheckedJudges:
+    """Checks judges against labels of people.
+
+    Args:
+        set: kqa, ehrnoteqa, anli, mednli or nli: whose labels.
+        source: the official file or the folder that holds it; ehrnoteqa: the scores.
+        max_pairs: at most N pairs, chosen by their ids.
+        out: folder of the check (default: runs/check-SET-JUDGE-HASH).
+        again: ask everything a second time: how many labels stay the same.
+        sensitivity: ask everything with verdicts and statements in reverse order too.
+        compare: earlier checks (folder or check.json) for the table of judges.
+        prompts: kqa, ehrnoteqa: own (default) or official.
+        upstream: checkout of the authors' repository, for `prompts` official.
+        format: ehrnoteqa: how the models were asked (default open).
+        raters: ehrnoteqa: the raters' columns (default: all that begin with rater_).
+        data: ehrnoteqa: folder of the built dataset (default: the user's data home).
+        config: ehrnoteqa: the dataset's configuration, e.g. demo.
+        ways: anli, mednli, nli: entailed or not, or three classes (default 3).
+        round: anli: one round (default: all three).
+        split: anli, mednli, nli: which part (default test).
+        mednli: nli: MedNLI's file; `source` is ANLI's folder.
+        style: anli, mednli, nli: JSON or a line, after a reason or without (default
+            json_cot).
+        judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
+            words, not comparable).
+        judge_args: settings of the judge's backend.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
+            judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default: the
+            task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
+            judge that reasons room, e.g. 4096.
+        max_judge_calls: stop asking the judge after N requests.
+        max_judge_tokens: stop asking the judge after N tokens.
+        forecast: only say what judging would cost; asks no judge.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        The checks, also where pairs have no verdict, and which judge to take.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.judge_check("kqa", judge="lexical", source="K-QA").choice
+    """
+    from medical_tasks.report.judge_checking import judge_check as check_judges
+
+    options = made(declared.JudgeCheck, locals())
+    with reading(options):
+        checked = check_judges(options)
+    if checked is None:
+        raise UsageError(
+            "mt.judge_check is for one process, and asks. Use `medical-tasks judge-check` to forecast."
+        )
+    return checked
+
+
+@public
+def compare(
+    *runs: RunPath,
+    all_pairs: bool = False,
+    task: str | Iterable[str] = (),
+    metric: str | Iterable[str] = (),
+    by: str = "none",
+    flips: int | None = None,
+    equivalence: float | None = None,
+    memory_gap: bool = False,
+    out: StrPath | None = None,
+) -> Comparison:
+    """Compares two or more runs, item by item; the first is A.
+
+    Args:
+        runs: folders of two or more runs; the first is A.
+        all_pairs: every two runs, not only each against the first.
+        task: only this task; may be repeated.
+        metric: only this metric; may be repeated.
+        by: group by group too: a breakdown's name, all, or none (default).
+        flips: list the items that changed, at most N each way (default 20); of `metric`, or
+            of each task's first one.
+        equivalence: say whether the runs are equivalent: their difference is smaller than M
+            (0.03: three points), by two one-sided tests.
+        memory_gap: a model's run on published rows, then on fresh ones: how much it
+            remembers.
+        out: write it as Markdown too.
+
+    Returns:
+        The comparison in the form of `compare --json`; it prints as the tables.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.compare("runs/model-a", "runs/model-b", by="category")
+    """
+    from medical_tasks.comparison.comparing import compare as compare_runs
+
+    return Comparison(*compare_runs(made(declared.Compare, locals())))
+
+
+@public
+def plan(
+    task: str,
+    *,
+    half_width: float | None = None,
+    difference: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    margin: float | None = None,
+    metric: str | None = None,
+    run: RunPath | Iterable[RunPath] = (),
+    accuracy: float | None = None,
+    agreement: float | None = None,
+    data: StrPath | None = None,
+    config: str | None = None,
+    split: str | None = None,
+) -> Report:
+    """Says how many items a wanted interval, difference or gate needs.
+
+    Args:
+        task: the task.
+        half_width: half the width of a 95 % interval, such as 0.03 for ±3 points.
+        difference: a difference of two models to find, such as 0.05 for five points.
+        at_least: a gate's limit that the value must reach.
+        at_most: a gate's limit that the value must not exceed.
+        margin: by how much a gate lets a model be worse than another.
+        metric: the metric (default: the task's first).
+        run: past runs of all items to learn from.
+        accuracy: without past runs: the share that is right; for a limit, the true value that
+            is to get GO.
+        agreement: without past runs: the share of items on which both models are right or
+            both wrong.
+        data: folder of the built dataset (default: the user's data home).
+        config: dataset configuration.
+        split: split, or a+b, instead of the task's own.
+
+    Returns:
+        The numbers of items, in the form of `plan --json`.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.plan("medcalc", half_width=0.03, accuracy=0.4)["beyond"]["items"]
+    """
+    from medical_tasks.comparison.plan_items import plan as plan_items
+
+    return Report(*plan_items(made(declared.Plan, locals())))
+
+
+@public
+def gate(
+    policy: StrPath,
+    runs: RunPath | Iterable[RunPath],
+) -> GateReport:
+    """Holds runs against a policy of thresholds.
+
+    Args:
+        policy: the rules, a TOML file.
+        runs: folders of finished runs.
+
+    Returns:
+        The verdict (GO, NO-GO or INCONCLUSIVE), and what each rule says.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.gate("policy.toml", "runs/new").verdict
+    """
+    from medical_tasks.comparison.gating import gate as hold
+    from medical_tasks.comparison.gating import shown
+    from medical_tasks.comparison.policies import read_policy
+
+    options = made(declared.Gate, locals())
+    rules = read_policy(options.policy)
+    verdict, findings = hold(rules, options.runs)
+    text, content = shown(verdict, findings, rules)
+    return GateReport(content, text, verdict)
+
+
+@public
+def report(
+    runs: RunPath | Iterable[RunPath],
+    *,
+    out: StrPath | None = None,
+    format: Literal["html", "markdown", "both"] | None = None,
+    title: str = "",
+    responses: StrPath | Iterable[StrPath] = (),
+    no_items: bool = False,
+    max_text_bytes: int | None = None,
+    data: StrPath | None = None,
+    source: StrPath | None = None,
+    upstream: StrPath | None = None,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+) -> list[Path]:
+    """Writes the report of one or more runs.
+
+    Args:
+        runs: folder of a finished run.
+        out: FILE.html, FILE.md, or a folder for report.html and report.md.
+        format: what is written (default: both, or what `out` names).
+        title: heading of the report.
+        responses: a file that `score` scored, or the folder of a run whose answers it scored;
+            can be repeated.
+        no_items: leave the items out.
+        max_text_bytes: what the texts of all items may take (default: 4,000,000); longer ones
+            are cut in their middle, which is said.
+        data: folder of the built datasets (default: the user's data home).
+        source: the one file a dataset of your own is made of, in place of `data`.
+        upstream: the authors' checkout, for runs with `prompts` official.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+
+    Returns:
+        The files: HTML, Markdown, or both.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.report(["runs/model-a", "runs/model-b"], out="both.html")
+    """
+    from medical_tasks.report.collect import report as write_report
+
+    options = made(declared.Report, locals())
+    with reading(options):
+        return list(write_report(options).values())
+
+
+@public
+def export(
+    run: RunPath,
+    *,
+    to: Literal["every-eval-ever", "chai-card", "tripod-llm", "inspect-log", "lm-eval-json", "csv"],
+    out: StrPath,
+    model_name: str = "",
+    responses: StrPath | Iterable[StrPath] = (),
+    force: bool = False,
+    data: StrPath | None = None,
+    source: StrPath | None = None,
+    upstream: StrPath | None = None,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+) -> Exported:
+    """Writes a run in the form of another tool.
+
+    Args:
+        run: folder of a finished run.
+        to: the form to write.
+        out: folder for the files.
+        model_name: the model's name, where the run has a path or an address.
+        responses: a file that `score` scored, or the folder of a run whose answers it scored;
+            can be repeated.
+        force: write over files that say something else.
+        data: folder of the built datasets (default: the user's data home).
+        source: the one file a dataset of your own is made of, in place of `data`.
+        upstream: the authors' checkout, for runs with `prompts` official.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+
+    Returns:
+        Its `files`, and the fields that are `left_open`.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.export("runs/my-run", to="csv", out="tables").files
+    """
+    from medical_tasks.leaderboard.commands.export import exported
+    from medical_tasks.leaderboard.options import Export
+
+    options = made(Export, locals())
+    with reading(options):
+        return exported(options)
+
+
+@public
+def build(
+    dataset: str,
+    *,
+    source: StrPath | None = None,
+    fetch: bool = False,
+    config: str | None = None,
+    seed: int | None = None,
+    n: int | None = None,
+    level: int | None = None,
+    partial: bool = False,
+    out: StrPath | None = None,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+) -> BuiltDataset:
+    """Builds a dataset from its official files, or its synthetic demo.
+
+    Args:
+        dataset: name of the dataset, as `medical-tasks list` shows it.
+        source: the official file, or the folder that holds it.
+        fetch: fetch the official files of an open dataset, from GitHub.
+        config: configuration to build (default: the dataset's default one).
+        seed: generated configurations: which set of rows.
+        n: generated configurations: how many rows.
+        level: generated configurations: how hard the rows are.
+        partial: build a part of a release that is still corrected, as it is.
+        out: where to write (default: the user's data home).
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+
+    Returns:
+        The folder, the configuration, and how many rows it has.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.build("medcalc_bench", config="demo").folder
+    """
+    from medical_tasks.data.fetching import build as build_dataset
+
+    options = made(declared.Build, locals())
+    with reading(options):
+        return build_dataset(options)
+
+
+@public
+def verify(
+    package: StrPath,
+    *,
+    data: StrPath | None = None,
+    source: StrPath | None = None,
+    responses: StrPath | None = None,
+    adjudicated: StrPath | None = None,
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    sample: int = 20,
+    seed: int = 0,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+) -> Verification:
+    """Scores a submission package's answers again and says what matches.
+
+    Args:
+        package: what `submit RUN `to` space` wrote.
+        data: folder of the built datasets (default: the user's data home).
+        source: what a dataset of your own is made of, in place of `data`.
+        responses: the answers to credentialed data: a file, or the folder of the run.
+        adjudicated: the sheet of `adjudicate`, filled in: what its unclear answers are.
+        upstream: the authors' checkout, for results with official prompts.
+        task_args: folders and files that the run used, e.g. documents=FOLDER.
+        judge: ask the package's own judge again, about a sample.
+        judge_args: settings of the judge's backend.
+        sample: items to ask it about (default: 20).
+        seed: which ones (default: 0).
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+
+    Returns:
+        Each check with its outcome; `matches` is the whole.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.verify("my-model.zip").matches
+    """
+    from medical_tasks.leaderboard.commands.verify import verified
+    from medical_tasks.leaderboard.options import Verify
+
+    options = made(Verify, locals())
+    with reading(options):
+        return verified(options)[1]
+
+
+@public
+def submit_space(
+    run: RunPath,
+    *,
+    model_name: str | None = None,
+    organisation: str = "",
+    url: str = "",
+    notes: str = "",
+    open_weights: Literal["yes", "no"] | None = None,
+    parameters: float | None = None,
+    out: StrPath | None = None,
+    licence: str = "",
+    task: str | Iterable[str] = (),
+    responses: StrPath | None = None,
+    data: StrPath | None = None,
+    source: StrPath | None = None,
+    upstream: StrPath | None = None,
+    allow_partial: bool = False,
+) -> Report:
+    """Writes a run's package for the leaderboard Space; nothing is sent.
+
+    Args:
+        run: folder of a finished run.
+        model_name: name of the model, as the leaderboard shows it.
+        organisation: who submits it.
+        url: https:// page of the model.
+        notes: one line about it, at most 280 characters.
+        open_weights: whether anybody can have the weights.
+        parameters: number of parameters in billions, such as 7.
+        out: the package (default: submission.zip).
+        licence: of the weights, as apache-2.0.
+        task: only this task; may be repeated.
+        responses: the file that `score` scored, if RUN is of that.
+        data: folder of the built dataset (default: the user's data home).
+        source: what a dataset of your own is made of, in place of `data`.
+        upstream: the authors' checkout, if the run used `prompts` official.
+        allow_partial: also of demo records, another split, or a part of the items.
+
+    Returns:
+        What was written, in the form of `submit --json`.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.submit_space("runs/my-run", model_name="My model", out="my-model.zip")
+    """
+    from medical_tasks.leaderboard.commands.submit import run as submit
+    from medical_tasks.leaderboard.options import SubmitSpace
+
+    return told(submit, made(SubmitSpace, locals() | {"to": "space"}))
+
+
+@public
+def submit_eval_results(
+    run: RunPath,
+    *,
+    dataset_repo: str | Iterable[str] = (),
+    tasks: str | None = None,
+    out: StrPath | None = None,
+    dataset_revision: str | Iterable[str] = (),
+    date: str | None = None,
+    source_url: str | None = None,
+    source_name: str | None = None,
+    source_user: str | None = None,
+    source_org: str | None = None,
+    notes: str | None = None,
+    variant: str | None = None,
+    allow_partial: bool = False,
+    force: bool = False,
+) -> Report:
+    """Writes the YAML files that the Hub shows on a model's page; nothing is sent.
+
+    Args:
+        run: folder of a finished run.
+        dataset_repo: the dataset repository whose eval.yaml has the tasks; once for each
+            dataset.
+        tasks: those of the run's tasks to write (default: all).
+        out: where the files go (default: .eval_results).
+        dataset_revision: commit of that repository with the rows the run was on.
+        date: when it was run (default: left to the commit).
+        source_url: a page that says more, such as the run's report.
+        source_name: how the page is called.
+        source_user: user of the Hub whose page it is.
+        source_org: organisation of the Hub whose page it is.
+        notes: one line of your own, before what is always noted.
+        variant: tells it from another result of the same benchmark, in file name and notes.
+        allow_partial: also where items have no score; the notes say so.
+        force: write over files that say something else.
+
+    Returns:
+        What was written, in the form of `submit --json`.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.submit_eval_results("runs/my-run", dataset_repo="OWNER/NAME")
+    """
+    from medical_tasks.leaderboard.commands.submit import run as submit
+    from medical_tasks.leaderboard.options import SubmitEvalResults
+
+    return told(submit, made(SubmitEvalResults, locals() | {"to": "eval-results"}))
+
+
+@public
+def submit_shared_task(
+    run: RunPath | None = None,
+    *,
+    to: str,
+    out: StrPath | None = None,
+    allow_problems: bool = False,
+    task: str | None = None,
+    responses: StrPath | None = None,
+    upstream: StrPath | None = None,
+    check: StrPath | None = None,
+    data: StrPath | None = None,
+    source: StrPath | None = None,
+    config: str | None = None,
+    split: str | None = None,
+) -> Report:
+    """Writes or checks a submission to a benchmark's shared task; nothing is sent.
+
+    Args:
+        run: folder of a finished run.
+        to: who takes it.
+        out: the submission (default: submission.json, or submission.zip for 2026).
+        allow_problems: write it with the problems it has.
+        task: the task, where the run or the file leaves it open.
+        responses: the file that `score` scored, if RUN is of that.
+        upstream: the authors' checkout, if the run used `prompts` official.
+        check: check this submission instead, write nothing.
+        data: folder of the built dataset (default: the user's data home).
+        source: folder of the dataset's release, in place of `data`.
+        config: with `check`: dataset configuration.
+        split: with `check`: split, instead of the task's own.
+
+    Returns:
+        What was written, in the form of `submit --json`.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.submit_shared_task("runs/my-run", to="archehr", out="submission.json")
+    """
+    from medical_tasks.leaderboard.commands.submit import run as submit
+    from medical_tasks.leaderboard.options import SubmitSharedTask
+
+    return told(submit, made(SubmitSharedTask, locals()))
+
+
+@public
+def keep_leaderboard(
+    action: Literal[
+        "list", "show", "submit", "accept", "reject", "history", "entries", "check", "site", "serve"
+    ],
+    what: str | None = None,
+    *,
+    store: str,
+    state: Literal["pending", "accepted", "rejected"] | None = None,
+    task: str | None = None,
+    by: str | None = None,
+    reason: str | None = None,
+    replace: str | None = None,
+    out: StrPath | None = None,
+    uploads: bool = False,
+    host: str | None = None,
+    port: int | None = None,
+    unverified: bool = False,
+    data: StrPath | None = None,
+    source: StrPath | None = None,
+    responses: StrPath | None = None,
+    adjudicated: StrPath | None = None,
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    sample: int = 20,
+    seed: int = 0,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+) -> Report:
+    """Keeps a leaderboard: what was submitted, accept or reject, check the store, write the pages.
+
+    Args:
+        action: list, show, submit, accept, reject, history, entries, check, site, serve.
+        what: a submission's id; submit: the package.
+        store: a folder, or hub:OWNER/NAME.
+        state: list: only these.
+        task: entries: of one task.
+        by: accept, reject: who decides; stands in the history.
+        reason: accept, reject: why, one line; stands in the history.
+        replace: accept: of the same model as this accepted submission, whose place it takes.
+        out: site: folder of the pages.
+        uploads: site: the server that has the pages takes packages.
+        host: serve: where it listens (default 127.0.0.1).
+        port: serve: at which port (default 7860; 0 takes a free one).
+        unverified: accept without scoring the answers again.
+        data: folder of the built datasets (default: the user's data home).
+        source: what a dataset of your own is made of, in place of `data`.
+        responses: the answers to credentialed data: a file, or the folder of the run.
+        adjudicated: the sheet of `adjudicate`, filled in: what its unclear answers are.
+        upstream: the authors' checkout, for results with official prompts.
+        task_args: folders and files that the run used, e.g. documents=FOLDER.
+        judge: ask the package's own judge again, about a sample.
+        judge_args: settings of the judge's backend.
+        sample: items to ask it about (default: 20).
+        seed: which ones (default: 0).
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+
+    Returns:
+        What `leaderboard ACTION --json` prints; `site` writes the pages.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.keep_leaderboard("site", store="my-store", out="site")
+    """
+    from medical_tasks.leaderboard.commands.leaderboard import run as keep
+    from medical_tasks.leaderboard.options import Leaderboard
+
+    return told(keep, made(Leaderboard, locals()))
+
+
+@public
+def leakcheck(
+    run: RunPath,
+    *,
+    source: str,
+    words: int = 12,
+) -> LeakReport:
+    """Looks for text of a source in every file of a run's folder.
+
+    Args:
+        run: folder that `run` or `score` wrote, or any other.
+        source: a built dataset's name or folder, or csv, jsonl, json, txt or parquet files.
+        words: words in a row that count (default: 12).
+
+    Returns:
+        What was found, compared and could not be read; text that was found raises nothing here.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        assert not mt.leakcheck("runs/my-run", source="kqa").found
+    """
+    from medical_tasks.runs.leak_checking import leakcheck as look_through
+
+    return look_through(made(declared.Leakcheck, locals()))
+
+
+@public
+def purge(
+    *,
+    dry_run: bool = False,
+) -> Purged:
+    """Empties the private store, where answers to tasks on credentialed data lie.
+
+    Args:
+        dry_run: only say what would be deleted.
+
+    Returns:
+        What went, what is in use, and what is strange there.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.purge(dry_run=True).removed
+    """
+    from medical_tasks.guard.private_store import purge as empty
+
+    return empty(dry_run=made(declared.Purge, locals()).dry_run)
+
+
+@public
+def launch(
+    run: declared.Run,
+    *,
+    print: Literal["slurm", "k8s"],
+    shards: int,
+    gpus: int = 0,
+    image: str | None = None,
+) -> str:
+    """Writes what runs the parts of a run on several machines and merges them; submits nothing.
+
+    Args:
+        run: the command of `run`, behind --.
+        print: a Slurm job array, or a Kubernetes Job.
+        shards: how many parts.
+        gpus: GPUs of each part (default: none is asked for); hf/ models get a process on
+            each.
+        image: container image of `print` k8s (default: medical-tasks:latest).
+
+    Returns:
+        A Slurm script, or a Kubernetes Job.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        from medical_tasks.options import Run
+        run = Run(tasks="medcalc", model="hf/path", out=Path("runs/my-run"))
+        mt.launch(run, print="slurm", shards=8)
+    """
+    from medical_tasks.runs.launching import launch_text
+
+    return launch_text(made(declared.Launch, locals()))
+
+
+@public
+def umls_build(
+    *,
+    source: StrPath,
+    out: StrPath,
+    lowercase: bool = False,
+    ascii_only: bool = False,
+    again: bool = False,
+) -> IndexInfo:
+    """Builds the index of your UMLS release that MEDCON looks concepts up in, unless it is there.
+
+    Args:
+        source: folder of MRCONSO.RRF and MRSTY.RRF.
+        out: folder to make.
+        lowercase: fold case, as QuickUMLS does with -L.
+        ascii_only: fold accents and the like, as QuickUMLS does with -U.
+        again: build although there is an index of the same files.
+
+    Returns:
+        What is in the index.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.umls_build(source="2022AA/META", out="umls-index").terms
+    """
+    from medical_tasks.scoring.umls.using import build as build_index
+
+    return build_index(made(declared.UmlsBuild, locals() | {"step": "build"}))[0]
+
+
+@public
+def umls_find(
+    text: str,
+    *,
+    index: StrPath,
+    variant: str = "aci-bench",
+) -> Found:
+    """Looks up which concepts a text has.
+
+    Args:
+        text: find: the text, or "-" for standard input.
+        index: folder that build made.
+        variant: whose rules: aci-bench (default), or archehr with its rules of syntax.
+
+    Returns:
+        The concepts, in the order of the text.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.umls_find("Heart failure and CKD.", index="umls-index").matches
+    """
+    from medical_tasks.scoring.umls.using import find
+
+    return find(made(declared.UmlsFind, locals() | {"step": "find"}))
+
+
+@public
+def decompose(
+    benchmark: Literal["kqa", "doclens"] = "kqa",
+    *,
+    out: StrPath,
+    source: StrPath | None = None,
+    work: StrPath | None = None,
+    credentialed: bool = False,
+    importance: Literal["must", "judge"] | None = None,
+    side: Literal["reference", "output"] | None = None,
+    task: str | None = None,
+    data: StrPath | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    prompts: str | None = None,
+    upstream: StrPath | None = None,
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    votes: int | None = None,
+    judging: Literal["single", "batched"] | None = None,
+    judge_reply_tokens: int | None = None,
+    max_judge_calls: int | None = None,
+    max_judge_tokens: int | None = None,
+    forecast: bool = False,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> Report:
+    """Takes texts apart into single statements or claims, by a judge model.
+
+    Args:
+        benchmark: whose form (kqa if not given).
+        out: where what they say goes.
+        source: the texts.
+        work: where replies are kept (default: OUT.work).
+        credentialed: the texts are credentialed: they stay on this machine, and replies lie
+            in the private store (references in a file for doclens, and tasks on credentialed
+            data, always are).
+        importance: must: all under Must_have, for a clinician to sort (default); judge: as
+            the judge sorts them.
+        side: whose texts.
+        task: what they will be scored as (default: doclens_own).
+        data: without `source`: folder of the task's built dataset.
+        config: without `source`: the dataset's configuration.
+        split: without `source`: its split, instead of the task's own.
+        prompts: the judge's prompts: own (default) or official.
+        upstream: checkout of the authors' repository, for `prompts` official.
+        judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
+            words, not comparable).
+        judge_args: settings of the judge's backend.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
+            judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default: the
+            task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
+            judge that reasons room, e.g. 4096.
+        max_judge_calls: stop asking the judge after N requests.
+        max_judge_tokens: stop asking the judge after N tokens.
+        forecast: only say what judging would cost; asks no judge.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        What `--json` prints.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.decompose("kqa", source="answers.jsonl", judge="openai-api/my-host/m", out="s.jsonl")
+    """
+    from medical_tasks.construct.decompose.command import run as do
+    from medical_tasks.construct.options import Decompose
+
+    return told(do, made(Decompose, locals()))
+
+
+@public
+def error_report(
+    run: RunPath,
+    *,
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    data: StrPath | None = None,
+    responses: StrPath | None = None,
+    upstream: StrPath | None = None,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> Report:
+    """Sorts the errors of a MedCalc-Bench run by kind, and accuracy by number of attributes.
+
+    Args:
+        run: folder of a finished run.
+        judge: model that sorts them too: hf/PATH, openai-api/HOST/NAME, ..
+        judge_args: settings of the judge's backend.
+        data: folder of the built dataset (default: data home).
+        responses: the file that `score` scored.
+        upstream: authors' checkout, of `prompts` official.
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        What `--json` prints.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.error_report("runs/my-run")
+    """
+    from medical_tasks.lab.error_report import run as do
+    from medical_tasks.lab.options import Errors
+
+    return told(do, made(Errors, locals()))
+
+
+@public
+def correlate(
+    scores: StrPath | Iterable[StrPath],
+    *,
+    against: str,
+    columns: str | None = None,
+    names: str | None = None,
+    seed: int = 0,
+    out: StrPath | None = None,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+) -> Report:
+    """Says how far scores put models in the same order, as benchmarks and clinicians do.
+
+    Args:
+        scores: tables of scores, a row a model.
+        against: the scores to compare with.
+        columns: the scores to compare (default: all columns of numbers).
+        names: what names a row (default: the first column of text).
+        seed: of the intervals' random draws (default 0).
+        out: write the table there too, all digits.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+
+    Returns:
+        What `--json` prints.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.correlate("scores.csv", against="clinician")["pairs"]
+    """
+    from medical_tasks.lab.correlate_command import run as do
+    from medical_tasks.lab.options import Correlate
+
+    return told(do, made(Correlate, locals()))
+
+
+@public
+def meta(
+    sources: str | Iterable[str],
+    *,
+    preferences: StrPath | None = None,
+    metrics: str | None = None,
+    human: str | None = None,
+    against: str | None = None,
+    less_is_better: str | None = None,
+    kendall: Literal["pooled", "item"] = "pooled",
+    where: str | Iterable[str] = (),
+    task: str | None = None,
+    epsilon: float | None = None,
+    seed: int = 0,
+    out: StrPath | None = None,
+    sheet: str | Iterable[str] = (),
+    decimal: Literal["comma", "point"] | None = None,
+    dates: Literal["day-first", "month-first"] | None = None,
+) -> Report:
+    """Evaluates metrics: do they agree with people, and with each other?
+
+    Args:
+        sources: FILE.csv, FOLDER, SYSTEM=FOLDER or SYSTEM@LABEL=FOLDER.
+        preferences: what people prefer.
+        metrics: the metrics (default: all columns of numbers).
+        human: human scores (default: columns that begin with human_).
+        against: compare all others with this one (default: every two).
+        less_is_better: turn these round (of runs: known).
+        kendall: tau-b over all outputs (default), or among each item's outputs, averaged.
+        where: only outputs with this label.
+        task: the task, where a run has several.
+        epsilon: values this close are a tie (default 1e-9).
+        seed: of the intervals' random draws (default 0).
+        out: write what `json` prints there too.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
+            has the needed columns); can be repeated, for several files.
+        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
+            file shows; if it does not, you are asked).
+        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
+            (default as for `decimal`).
+
+    Returns:
+        What `--json` prints.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.meta("outputs.csv", preferences="preferences.csv", against="claim_recall")
+    """
+    from medical_tasks.lab.meta_command import run as do
+    from medical_tasks.lab.options import Meta
+
+    return told(do, made(Meta, locals()))
+
+
+@public
+def audit(
+    dataset: str,
+    *,
+    source: StrPath,
+    out: StrPath,
+    corrected: StrPath | None = None,
+) -> Report:
+    """Checks a dataset's labels against the published rules.
+
+    Args:
+        dataset: medcalc: the one whose labels can be recomputed.
+        source: the official file.
+        out: where the audited rows go.
+        corrected: the corrected labels of v1.0; by default the built configuration corrected,
+            if any.
+
+    Returns:
+        What `--json` prints.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.audit("medcalc", source="test_data.csv", out="audit.csv")
+    """
+    from medical_tasks.lab.label_audit import run as do
+    from medical_tasks.lab.options import Audit
+
+    return told(do, made(Audit, locals()))
+
+
+@public
+def construct_benchmark(step: Construct) -> Report:
+    """Takes a step of making a benchmark like EHRNoteQA, ArchEHR-QA or MedCalc-Bench on your notes.
+
+    Args:
+        step: the options of the step, one of those in `medical_tasks.construct.options`.
+
+    Returns:
+        What `construct ... --json` prints.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        from medical_tasks.construct.options import EhrnoteqaSheet
+        step = EhrnoteqaSheet(
+            benchmark="ehrnoteqa", step="sheet", folder=Path("work"), reviewers="ann,ben"
+        )
+        mt.construct_benchmark(step)
+    """
+    from medical_tasks.construct.command import run as take_step
+
+    return told(take_step, step)
+
+
+@public
+def tasks() -> list[ListedTask]:
+    """Lists every task: is its dataset built here, how to get it, does it need a judge.
+
+    Returns:
+        The tasks, in the order of `medical-tasks list`.
+
+    Example:
+        [task.name for task in mt.tasks() if "demo" in task.built]
+    """
+    from medical_tasks.data.listing import listed_tasks
+
+    return listed_tasks()
+
+
+@public
+def doctor() -> list[Finding]:
+    """Says what is broken on this machine and how to mend it, and what is installed.
+
+    Returns:
+        What was looked at; the `level` is "warning", "ok" or "optional".
+
+    Example:
+        [finding.text for finding in mt.doctor() if finding.level == "warning"]
+    """
+    from medical_tasks.harness.examining import examine
+
+    return examine()
+
+
+@public
+def load(
+    dataset: str,
+    *,
+    config: str | None = None,
+    split: str | None = None,
+    data: str | os.PathLike[str] | None = None,
+    fetch: bool = True,
+) -> Any:
+    """Loads a dataset: a `datasets.Dataset`, or without `split` a `DatasetDict`.
+
+    What is not built is built first: `demo` from this package, an open dataset from its official files, which are fetched
+    unless `fetch` is False. The rows are read into memory: no copy of them is left in a cache.
+
+    Args:
+        dataset: its name, such as `medcalc_bench`.
+        config: the configuration; the dataset's own if not given.
+        split: one split, or `a+b` for both.
+        data: folder of the built dataset.
+        fetch: whether official files may be fetched.
+
+    Raises:
+        MissingError: the dataset is not here, with the steps to get it.
+    """
+    from datasets import Dataset, DatasetDict, concatenate_datasets
+
+    from medical_tasks.catalog import benchmarks, dataset_spec
+    from medical_tasks.data.dataset_store import built_configs, read_tables
+    from medical_tasks.data.task_data import obtain
+
+    spec = dataset_spec(dataset)
+    benchmark = next(each for each in benchmarks() if spec in each.datasets)
+    home = None if data is None else Path(data)
+    folder, chosen = obtain(
+        benchmark,
+        spec,
+        home,
+        config,
+        agreed=lambda source, name: name == "demo" or (fetch and bool(source.pins(name))),
+    )
+    tables = read_tables(
+        folder, chosen, split or "+".join(built_configs(folder)[chosen].splits), spec=spec
+    )
+    found = {name: Dataset(table) for name, table in tables.items()}
+    return DatasetDict(found) if split is None else concatenate_datasets(list(found.values()))
+
+
+def calc(name: int | str, **inputs: object) -> Result:
+    """Calculates a clinical score or value by its published rule.
+
+    Args:
+        name: id, slug or name of a calculator.
+        inputs: values by the names of the calculator's inputs: numbers, `(1.2, "mg/dL")`, or texts
+            such as `"5 ft 10 in"`.
+
+    Returns:
+        The answer, every step, and warnings.
+
+    Raises:
+        CalculatorInputError: an input is missing, unknown or cannot be meant.
+
+    Example:
+        mt.calc("cha2ds2_vasc", age=72, sex="female").answer
+    """
+    from medical_tasks.calculators import calculate, find
+
+    calculator = find(name)
+    given = (
+        (key, list(value) if isinstance(value, tuple) else value) for key, value in inputs.items()
+    )
+    return calculate(calculator, calculator.named(given))
+
+
+def _text_rows(
+    table: Any, references: Iterable[object] | None
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """The rows of texts given in Python, each with its place."""
+    if references is not None:
+        predictions, texts = list(table), list(references)
+        if len(predictions) != len(texts):
+            raise UsageError(
+                f"mt.score_text: {len(predictions)} predictions, but {len(texts)} references. "
+                "Give one of each."
+            )
+        pairs = zip(predictions, texts, strict=True)
+        table = [{"prediction": text, "reference": reference} for text, reference in pairs]
+    if hasattr(table, "to_dict"):  # a DataFrame, in which an empty cell is nothing
+        table = table.astype(object).where(table.notna(), None).to_dict("records")
+    rows = list(table)
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise UsageError(
+            "mt.score_text: give a table of predictions and references, or the references as well."
+        )
+    return [(f"row {number}", row) for number, row in enumerate(rows, start=1)]

@@ -1,0 +1,211 @@
+"""How many items a wanted interval, difference or gate needs, of one task and metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, get_args
+
+from medical_tasks.catalog import dataset_spec, parse_task_names
+from medical_tasks.comparison.compared import Compared, read_compared
+from medical_tasks.comparison.planning import (
+    Goal,
+    Kind,
+    Needed,
+    needed_as_assumed,
+    needed_from_runs,
+    planted_columns,
+    runs_columns,
+    sample_needed,
+)
+from medical_tasks.data.task_data import TaskData, load_task_data
+from medical_tasks.errors import UsageError
+from medical_tasks.guard import policy
+from medical_tasks.io.table import align
+from medical_tasks.options import Plan
+from medical_tasks.runs.numbers import number, percent
+from medical_tasks.spec import MetricSpec, TaskSpec
+
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+_LIMITS = ("at_least", "at_most")
+_LEAST_LIMIT = 0.001  # of a share; nearer to 0 or 1 it takes thousands of items to see one
+_OF_PAIRS = ("difference", "margin")
+_SAID: Mapping[Kind, str] = {
+    "half_width": "an interval of ±{}",
+    "difference": "telling apart two models with a difference of {}",
+    "at_least": "GO by a gate's at_least {}",
+    "at_most": "GO by a gate's at_most {}",
+    "margin": "GO by a gate's margin of {}",
+}
+
+
+def plan(arguments: Plan) -> tuple[dict[str, Any], str]:
+    """Plans as `plan` is asked to: the figures, and what to print."""
+    tasks, goal = parse_task_names(arguments.task), _goal(arguments)
+    if len(tasks) > 1:
+        raise UsageError(
+            f"plan takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)})."
+        )
+    metrics = {metric.name: metric for metric in tasks[0].metrics if not metric.part}
+    metric = metrics.get(arguments.metric or tasks[0].metrics[0].name)
+    if metric is None:
+        raise UsageError(
+            f"--metric {arguments.metric}: {tasks[0].name} has only {', '.join(metrics)}."
+        )
+    _check_within(goal, metric)
+    if arguments.run:
+        found = [_from_runs(tasks[0], metric, goal, pair) for pair in _pairs(goal, arguments.run)]
+    else:
+        found = [_assumed(tasks[0], metric, goal, arguments)]
+    most = max(found, key=lambda each: float(each["beyond"]["items"]))
+    made = {"task": tasks[0].name, "metric": metric.name, "wanted": {goal.kind: goal.value}, **most}
+    return made, _shown(goal, made, metric.unit)
+
+
+def _goal(arguments: Plan) -> Goal:
+    """What is wanted and assumed; refused where something is missing, or too much is given."""
+    wanted = [kind for kind in _KINDS if getattr(arguments, kind) is not None]
+    if len(wanted) != 1:
+        raise UsageError(f"plan needs one of {', '.join(map(_option, _KINDS))}.")
+    kind, value = wanted[0], getattr(arguments, wanted[0])
+    for name in ("accuracy", "agreement"):
+        share = getattr(arguments, name)
+        if share is not None and not 0.0 < share < 1.0:
+            raise UsageError(f"--{name} must be between 0 and 1, got {share}.")
+    if kind in _LIMITS:
+        return _limit(kind, value, arguments.accuracy)
+    if not value > 0.0:
+        raise UsageError(f"{_option(kind)} must be above 0, got {value}.")
+    needed = "agreement" if kind in _OF_PAIRS else "accuracy"
+    assumed = getattr(arguments, needed)
+    if bool(arguments.run) == (assumed is not None):
+        raise UsageError(
+            f"plan {_option(kind)} needs either past runs (--run RUN) or --{needed}, a share."
+        )
+    if kind == "half_width" or arguments.run:
+        return Goal(kind, value, truth=assumed)
+    return _of_models(kind, value, assumed, arguments.accuracy)
+
+
+def _limit(kind: Kind, value: float, truth: float | None) -> Goal:
+    """A gate's limit, for a model whose true value meets it."""
+    if 0.0 < value < 1.0 and not _LEAST_LIMIT <= value <= 1.0 - _LEAST_LIMIT:
+        raise UsageError(
+            f"{_option(kind)} must be from {_LEAST_LIMIT:g} to {1.0 - _LEAST_LIMIT:g}, got {value!r}."
+        )
+    if truth is None or (truth <= value if kind == "at_least" else truth >= value):
+        side = "above" if kind == "at_least" else "below"
+        raise UsageError(
+            f"plan {_option(kind)} {value:g} needs --accuracy {side} it: the true value of a "
+            f"model that is to get GO, got {truth}."
+        )
+    return Goal(kind, value, truth=truth)
+
+
+def _of_models(kind: Kind, value: float, agreement: float, accuracy: float | None) -> Goal:
+    """Two models that agree so often, as far as there are such models."""
+    apart, least = round(1.0 - agreement, 9), value if kind == "difference" else 0.0
+    most = 1.0 if accuracy is None else 2.0 * min(accuracy, 1.0 - accuracy)
+    if not least <= apart <= most:
+        raise UsageError(
+            f"--agreement {agreement}: that of such models lies between {1.0 - most:g} and {1.0 - least:g}."
+        )
+    return Goal(kind, value, apart=apart)
+
+
+def _check_within(goal: Goal, metric: MetricSpec) -> None:
+    """A width, difference or limit is one that the metric can have."""
+    low, high = metric.limits
+    if not (low < goal.value < high if goal.kind in _LIMITS else goal.value < high - low):
+        raise UsageError(
+            f"{_option(goal.kind)} {goal.value:g}: {metric.name} lies between {low:g} and {high:g} (three points: 0.03)."
+        )
+
+
+def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared]]:
+    """The runs to learn from: of two models every pair, else each with itself."""
+    runs = [read_compared(folder) for folder in folders]
+    if goal.kind not in _OF_PAIRS:
+        return [(each, each) for each in runs]
+    if len(runs) < 2:
+        raise UsageError(
+            f"{_option(goal.kind)} takes two past runs. Give another --run, or --agreement in their place."
+        )
+    return list(combinations(runs, 2))
+
+
+def _assumed(task: TaskSpec, metric: MetricSpec, goal: Goal, arguments: Plan) -> dict[str, Any]:
+    if metric.kind != "proportion":
+        raise UsageError(
+            f"{metric.name} is no share of items, so give past runs (--run): how much it varies is not known."
+        )
+    where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
+    spec = dataset_spec(task.dataset)
+    with policy.protect([policy.Subject.of(spec, task=task.name)]):
+        data = load_task_data(task, spec, **where)
+    needed = needed_as_assumed(goal, len(data.items))
+    sample = None
+    if goal.kind == "half_width" and goal.truth is not None:
+        columns = planted_columns(metric, data.items, goal.truth)
+        sample = sample_needed(task, data, columns, goal.value)
+    return _told("what is assumed", data, needed, sample)
+
+
+def _from_runs(
+    task: TaskSpec, metric: MetricSpec, goal: Goal, runs: tuple[Compared, Compared]
+) -> dict[str, Any]:
+    data, columns = runs_columns(task, metric, runs)
+    needed = needed_from_runs(goal, columns)
+    sample = None
+    if goal.kind == "half_width":
+        sample = sample_needed(task, data, columns, goal.value)
+    name = " and ".join(dict.fromkeys(run.label for run in runs))
+    return _told(name, data, needed, sample)
+
+
+def _told(name: str, data: TaskData, needed: Needed, sample: int | None) -> dict[str, Any]:
+    """A plan as JSON values."""
+    n, independent = len(data.items), len({item.cluster for item in data.items})
+
+    def counted(items: int) -> dict[str, int]:
+        return {"items": items, "independent": math.ceil(independent * items / n)}
+
+    return {
+        "from": name,
+        "items": n,
+        "independent": independent,
+        "whole_set": needed.whole_set if math.isfinite(needed.whole_set) else None,
+        "this_set": None if sample is None else counted(sample),
+        "beyond": counted(math.ceil(needed.clusters * n / needed.of)),
+        "enough": needed.clusters <= needed.of,
+    }
+
+
+def _option(kind: str) -> str:
+    return f"--{kind.replace('_', '-')}"
+
+
+def _shown(goal: Goal, made: Mapping[str, Any], unit: str) -> str:
+    points = "" if unit else " points"
+    sign = " %" if goal.kind in _LIMITS and not unit else points
+    what = _SAID[goal.kind].format(number(goal.value, unit) + sign)
+    abouts = {"the score on these items": made["this_set"], "questions like these": made["beyond"]}
+    rows = [
+        (about, f"{each['items']:,}", f"{each['independent']:,}")
+        for about, each in abouts.items()
+        if each is not None
+    ]
+    table = "\n".join(align(("about", "items", "independent"), rows))
+    gives = f"this in {percent(made['whole_set'])} % of runs"
+    if goal.kind == "half_width":
+        gives = f"±{number(made['whole_set'], unit)}{points}"
+    size = min(made["items"], (made["this_set"] or made["beyond"])["items"])
+    part = f" --subset {size} --seed 0" if size < made["items"] else ""
+    return (
+        f"{made['task']}, {made['metric']}: {what}. From {made['from']}.\n\n{table}\n\n"
+        f"The whole set ({made['items']:,} items, {made['independent']:,} independent) is "
+        f"{'' if made['enough'] else 'not '}enough for questions like these: it gives {gives}.\n"
+        f"{'A sample' if part else 'All of them'}: medical-tasks run --tasks {made['task']}{part} --model MODEL"
+    )
