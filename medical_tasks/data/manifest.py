@@ -1,4 +1,7 @@
-"""Generated files: `tasks.json` (every dataset, task and metric, for programs that do not run Python), cards, README's table.
+"""Generated files.
+
+`tasks.json` (every dataset, task and metric, for programs that do not run Python), cards, README's
+table.
 
 They are generated from the specs, checked in, and never read at run time. The project's hold its own
 benchmarks, whatever else is installed; `write_package` makes those of another package.
@@ -88,7 +91,10 @@ def _task(task: TaskSpec) -> dict[str, object]:
 
 
 def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
-    """Writes another package's `tasks.json`, and in `cards/` a folder for each of its datasets; returns what changed."""
+    """Writes another package's `tasks.json`, and in `cards/` a folder for each of its datasets.
+
+    Returns what changed.
+    """
     texts = {folder / MANIFEST_FILE: manifest_text(benchmarks)}
     for benchmark in benchmarks:
         for source in benchmark.sources():
@@ -195,7 +201,10 @@ def check_cards(root: Path | None = None) -> list[str]:
 
 
 def write_cards(root: Path | None = None) -> list[Path]:
-    """Writes the generated files of the Hub folders that differ from what the sources say; returns which."""
+    """Writes the generated files of the Hub folders that differ from what the sources say.
+
+    Returns which.
+    """
     return [
         path
         for source, benchmark in _own_sources().values()
