@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ SPEC = (MCQ / "medical_mcq" / "spec.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Iterator[Path]:
+def package(tmp_path: Path) -> Path:
     """A folder for packages, each of a name of its own: an imported module stays imported."""
     folder = tmp_path / "packages"
     folder.mkdir()
@@ -161,12 +160,12 @@ from medical_tasks.leaderboard.export import ExportFormat
 from medical_tasks.plugins import Verb
 
 
-def run(arguments):
-    print("hello")
+def run(words):
+    print("hello", *words)
     return 0
 
 
-VERBS = (Verb(name="hello", group="Tools", summary="says hello", module="more_doors"),)
+VERBS = (Verb(name="hello", group="Tools", summary="hi", options=None, run="more_doors:run"),)
 EXPORTS = ExportFormat(name="names", files=lambda run: {"names.txt": run.tasks[0].name})
 JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: LexicalJudge(), alone=True)
 ''',
@@ -174,8 +173,8 @@ JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: Lexical
     )
     assert main(["hello"]) == 2
     with plugins.using([str(place)]):
-        assert main(["hello"]) == 0
-        assert "hello" in capsys.readouterr().out
+        assert main(["hello", "you"]) == 0
+        assert "hello you" in capsys.readouterr().out
         assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
         run = ["--tasks", "medcalc", "--model", "baseline/reference", "--config", "demo"]
         assert main(["run", *run, "--out", "run"]) == 0

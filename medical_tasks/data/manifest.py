@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import own_benchmarks
@@ -46,7 +45,7 @@ def manifest_text(benchmarks: Sequence[Benchmark] | None = None) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
+def _benchmark(benchmark: Benchmark) -> dict[str, object]:
     return {
         "name": benchmark.name,
         "title": benchmark.title,
@@ -56,13 +55,13 @@ def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-def _dataset(dataset: DatasetSpec) -> dict[str, Any]:
+def _dataset(dataset: DatasetSpec) -> dict[str, object]:
     entry = dataclasses.asdict(dataset)
     entry["builder"] = f"dataset_builders/{dataset.name}/build.py"
     return entry
 
 
-def _task(task: TaskSpec) -> dict[str, Any]:
+def _task(task: TaskSpec) -> dict[str, object]:
     return {
         "name": task.name,
         "lighteval": None if task.outside_lighteval else f"{task.harness_name}|0",
@@ -103,7 +102,10 @@ def write_manifest(root: Path) -> list[Path]:
 
 
 def check_manifest(root: Path) -> list[str]:
-    """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs; a line each that is wrong."""
+    """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs.
+
+    A line each that is wrong.
+    """
     return _problems(_of_project(root))
 
 
@@ -128,7 +130,10 @@ def _problems(texts: Mapping[Path, str]) -> list[str]:
 
 
 def _of_project(root: Path) -> dict[Path, str]:
-    """What is generated outside of the Hub folders; in a folder without the project's files, `tasks.json` alone."""
+    """What is generated outside of the Hub folders.
+
+    In a folder without the project's files, `tasks.json` alone.
+    """
     made = {root / MANIFEST_FILE: manifest_text()}
     for name, generated in (("setup.cfg", _with_packages), ("README.md", _with_table)):
         if (root / name).is_file():
@@ -167,7 +172,10 @@ def _with_table(text: str, root: Path) -> str:
 
 
 def check_cards(root: Path | None = None) -> list[str]:
-    """Compares the Hub folders, by default those that ship with the package, with the sources; a line each that is wrong."""
+    """Compares the Hub folders, by default those that ship with the package, with the sources.
+
+    A line each that is wrong.
+    """
     problems: list[str] = []
     place = root or _shipped()
     sources = _own_sources()
