@@ -13,6 +13,7 @@ from typing import Any
 
 from measurements.twin_files import run_program, twin_parser
 from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, SPLITS
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.release import (
     KEY_FILE,
     LABELS,
@@ -24,7 +25,6 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     FullCase,
     Sentence,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.construct.archehr.release_files import release_texts
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged

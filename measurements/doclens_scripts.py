@@ -44,12 +44,13 @@ import pyarrow.parquet as pq
 
 from measurements.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.doclens.data import load_items
+from medical_tasks.benchmarks.doclens.declarations import DATASETS
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.official_prompts import official_division
 from medical_tasks.benchmarks.doclens.official_scoring import official_segments
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, numbered_question
 from medical_tasks.benchmarks.doclens.prompts import gold_response, load_prompts
-from medical_tasks.benchmarks.doclens.spec import DATASETS, TASKS
+from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.scoring.sentences import UNTRAINED, read_punkt

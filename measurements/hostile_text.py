@@ -35,7 +35,7 @@ from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, V
 from medical_tasks.judges.reading import read_choice, read_closing_claim, read_json, read_score
 from medical_tasks.scoring.normal_form import normal_form
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.spec import DatasetSpec, Item, TaskSpec
+from medical_tasks.spec import Answer, DatasetSpec, Item, Scoring, TaskSpec
 
 PIECES: Final = (
     " ", "\n", " \n", "\t", "\xa0", "\n\n\t", "(", "[", "{", '"', "'", "“", "`", "|", "*", "_", "~", "#", '\\', "-", ".", ",",
@@ -150,7 +150,7 @@ def scoring(task: TaskSpec, items: Sequence[Item], judge: Any) -> Callable[[str]
         else None
     )
     return lambda text: task.benchmark.score_items(
-        task, items, [text] * len(items), judging=judging
+        task, items, [Answer(text=text)] * len(items), Scoring(judging=judging)
     )
 
 

@@ -393,6 +393,7 @@ def drifts(draws: int) -> None:
     """Coverage and bias with and without what `--calibration` knows of the answers."""
     from medical_tasks.benchmarks.kqa.spec import KQA
     from medical_tasks.runs.calibrating import Answers, Calibration
+    from medical_tasks.runs.correcting import correct
     from medical_tasks.spec import Counts, Item, ItemScore
     from medical_tasks.spec import Verdicts as Counted
 
@@ -444,8 +445,8 @@ def drifts(draws: int) -> None:
             truth = 0.6
             for name, given in (("unaware", columns), ("aware", columns | told)):
                 check = {"set": "kqa", "judge": {"name": "host/alpha-3"}, "labels": given}
-                made = Calibration(Path(), "", check, "confusion").correct(
-                    task, items, scores, None, answers
+                made = correct(
+                    Calibration(Path(), "", check, "confusion"), task, items, scores, None, answers
                 )
                 entry = made.figures[metric.name]
                 if entry["value"] is None:

@@ -19,7 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_BENCH
+from medical_tasks.benchmarks.medcalc_bench.declarations import MEDCALC_BENCH
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from tests.fault_server import FaultServer

@@ -23,6 +23,8 @@ __all__ = [
     "dataset_source",
     "dataset_spec",
     "datasets",
+    "own_benchmarks",
+    "package_of",
     "parse_task_names",
     "task_spec",
     "tasks",
@@ -31,30 +33,68 @@ __all__ = [
 SUITE: Final = "medical"
 
 
-@cache
 def benchmarks() -> tuple[Benchmark, ...]:
     """Returns every benchmark, ordered by `Benchmark.position` and name.
 
-    A registered object that is no benchmark, or one of whose names is taken, is left out (`plugins.problems`).
+    A registered object that is no benchmark, lacks a part, or whose names are taken, is left out
+    (`plugins.problems`).
     """
-    accepted: list[Benchmark] = []
-    for plugin in plugins.registered("medical_tasks.benchmarks"):
-        reason = _refusal(plugin.value, accepted)
+    return tuple(benchmark for _, benchmark in _accepted(plugins.given()))
+
+
+def own_benchmarks() -> tuple[Benchmark, ...]:
+    """Returns the project's own benchmarks, which its generated files are about."""
+    return tuple(benchmark for plugin, benchmark in _accepted(plugins.given()) if plugin.own)
+
+
+def package_of(benchmark: Benchmark) -> plugins.Package:
+    """Finds the package that registers a benchmark."""
+    found = _accepted(plugins.given())
+    return next(plugin.package for plugin, known in found if known == benchmark)
+
+
+@cache
+def _accepted(given: str) -> tuple[tuple[plugins.Plugin, Benchmark], ...]:
+    """The benchmarks that fulfil the contract; `given` is what `plugins.given` says, for the cache."""
+    accepted: list[tuple[plugins.Plugin, Benchmark]] = []
+    for plugin, benchmark in plugins.objects("medical_tasks.benchmarks", Benchmark):  # type: ignore[type-abstract]
+        try:
+            reason = _refusal(benchmark, [other for _, other in accepted])
+        except Exception as error:  # whatever a stranger's object does when it is looked at
+            reason = f"{type(error).__name__}: {error}"
         if reason:
             plugins.leave_out(plugin, reason)
-        elif isinstance(plugin.value, Benchmark):
-            accepted.append(plugin.value)
-    return tuple(sorted(accepted, key=lambda benchmark: (benchmark.position, benchmark.name)))
+        else:
+            accepted.append((plugin, benchmark))
+    return tuple(sorted(accepted, key=lambda pair: (pair[1].position, pair[1].name)))
 
 
-def _refusal(value: object, accepted: list[Benchmark]) -> str:
-    """Says why a registered object cannot be added to the benchmarks that are accepted already; "" if it can."""
-    if not isinstance(value, Benchmark):
-        return f"it is a {type(value).__name__}, not an object of medical_tasks.spec.Benchmark"
+def _refusal(benchmark: Benchmark, accepted: list[Benchmark]) -> str:
+    """Says why a benchmark cannot be added to those that are accepted already; "" if it can."""
+    for kind in ("name", "title", "paper", "datasets", "tasks"):
+        if not getattr(benchmark, kind, None):
+            return f"it has no {kind}"
     for kind in ("name", "datasets", "tasks"):
         taken = {name for other in accepted for name in _names(other, kind)}
-        if repeated := sorted(taken & set(_names(value, kind))):
+        if repeated := sorted(taken & set(_names(benchmark, kind))):
             return f"the {kind.removesuffix('s')} {repeated[0]} is taken by another benchmark"
+    return next(filter(None, (_fault(benchmark, task) for task in benchmark.tasks)), "")
+
+
+def _fault(benchmark: Benchmark, task: TaskSpec) -> str:
+    """Says what a task needs and its benchmark lacks; "" for nothing."""
+    if task.benchmark != benchmark:
+        return f"its task {task.name} names another benchmark"
+    if task.dataset not in _names(benchmark, "datasets"):
+        return f"its task {task.name} is about {task.dataset}, which is none of its datasets"
+    if not task.metrics:
+        return f"its task {task.name} has no metrics"
+    needs = {"open_protocol": bool(task.protocol), "load_judge_prompts": task.judge}
+    for method, needed in needs.items():
+        if needed and getattr(type(benchmark), method) is getattr(Benchmark, method):
+            return f"its task {task.name} needs the method {method}, which it lacks"
+    if task.baseline and task.baseline not in benchmark.baselines():
+        return f"its task {task.name} is answered by a baseline {task.baseline}, which it lacks"
     return ""
 
 

@@ -540,6 +540,14 @@ class WithModelSettings(Options, heading="model"):
     max_new_tokens: Annotated[
         int | None, Option("longest answer, instead of the task's own limit", metavar="N")
     ] = None
+    role: Annotated[
+        tuple[str, ...],
+        Option(
+            "who plays another role of a task's protocol, such as patient=openai-api/HOST/NAME; "
+            "once for each",
+            metavar="ROLE=MODEL[,K=V,...]",
+        ),
+    ] = ()
     truncate: Annotated[
         Literal["refuse", "notes-from-the-oldest", "unanswered"],
         Option(
@@ -1368,8 +1376,15 @@ class Manifest(Options):
 
     medical-tasks manifest --check
     medical-tasks manifest --write
+    medical-tasks manifest --package FOLDER
+
+    The last writes another package's tasks.json, and in cards/ its datasets' cards; FOLDER is named
+    as for --plugin.
     """
 
     write: Annotated[bool, Option("write the files")] = False
     check: Annotated[bool, Option("fail when one differs from the specs")] = False
+    package: Annotated[
+        Path | None, Option("write the files of another package", metavar="FOLDER")
+    ] = None
     root: Annotated[Path, Option("the repository (default: this folder)", metavar="DIR")] = Path()

@@ -1,4 +1,4 @@
-"""What packages register with the suite: benchmarks and verbs of the command line.
+"""What packages register with the suite: benchmarks, verbs, forms of export, kinds of judges, generators of rows.
 
 The project registers its own in the same way, by entry points of an installed package (`setup.cfg`):
 
@@ -8,26 +8,55 @@ The project registers its own in the same way, by entry points of an installed p
     medical_tasks.verbs =
         my_verbs = my_package:VERBS
 
-What another package registers can fail without harm to the rest: it is left out, and `problems` says why.
+A package that is not installed is named by `--plugin` before a verb, or in `MEDICAL_TASKS_PLUGINS`: a
+module, the folder of a package, or of a project whose `pyproject.toml` or `setup.cfg` declares the entry
+points. Without declared ones, what counts are the names of `NAMES` in the package or its `spec` module.
+
+What another package registers can fail without harm to the rest: it is left out with a note, and
+`problems` says why. An error that its code raises later is told as that package's (`telling`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
+import importlib
+import os
+import sys
+import tomllib
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from configparser import ConfigParser
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
-from medical_tasks.errors import MissingError
+from medical_tasks._version import __version__
+from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, memory_error
 
-Group = Literal["medical_tasks.benchmarks", "medical_tasks.generators", "medical_tasks.verbs"]
+Group = Literal[
+    "medical_tasks.benchmarks",
+    "medical_tasks.exports",
+    "medical_tasks.generators",
+    "medical_tasks.judges",
+    "medical_tasks.verbs",
+]
 Rows = Callable[[str, Mapping[str, int]], Iterable[Mapping[str, Any]]]
 """Makes the rows of a split from the options of `build`, such as seed and n."""
+Kind = TypeVar("Kind")
+
 OWN_PACKAGE: Final = "medical-tasks"
+VARIABLE: Final = "MEDICAL_TASKS_PLUGINS"
+NAMES: Final[Mapping[str, Group]] = {
+    "BENCHMARK": "medical_tasks.benchmarks",
+    "EXPORTS": "medical_tasks.exports",
+    "JUDGES": "medical_tasks.judges",
+    "VERBS": "medical_tasks.verbs",
+}
+"""What a package without declared entry points may have, and what it registers by it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +87,28 @@ def load(reference: str) -> Any:
 
 
 @dataclass(frozen=True)
+class Package:
+    """Who registers something; the version is "" where nothing states it."""
+
+    name: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}".strip()
+
+
+@dataclass(frozen=True)
 class Plugin:
     """An object that a package registered under a name."""
 
     name: str
-    package: str
+    package: Package
     value: object
+
+    @property
+    def own(self) -> bool:
+        """Whether the project registers it itself."""
+        return self.package.name == OWN_PACKAGE
 
 
 @dataclass(frozen=True)
@@ -71,28 +116,47 @@ class Problem:
     """Why something registered is left out."""
 
     name: str
-    package: str
+    package: Package
     reason: str
 
     def __str__(self) -> str:
         return f"{self.name} of the package {self.package} is left out: {self.reason}"
 
 
-_problems: list[Problem] = []
+@dataclass(frozen=True)
+class _Registration:
+    """An entry point and whose it is."""
+
+    package: Package
+    entry: EntryPoint
 
 
-@cache
+_problems: dict[str, list[Problem]] = {}
+"""By what `MEDICAL_TASKS_PLUGINS` names, since this may change while a process runs."""
+
+
 def registered(group: Group) -> tuple[Plugin, ...]:
-    """Loads what is registered in a group, the project's own first.
+    """Loads what is registered in a group, the project's own first, then what is given, then what is installed.
 
-    A package other than the project's whose object cannot be imported is left out; see `problems`.
+    An object of another package that cannot be imported is left out; see `problems`.
     """
-    installed = [entry for entry in entry_points(group=group) if _package(entry) != OWN_PACKAGE]
-    entries = [(OWN_PACKAGE, entry) for entry in _own_entries(group)]
-    entries += [(_package(entry), entry) for entry in installed]
-    return tuple(
-        plugin for package, entry in entries if (plugin := _load(package, entry)) is not None
-    )
+    return _registered(group, given())
+
+
+def objects(group: Group, kind: type[Kind]) -> list[tuple[Plugin, Kind]]:
+    """Takes the objects of a type out of what is registered in a group; what is none of the type is left out.
+
+    An entry point may register several at once, as a tuple.
+    """
+    found: list[tuple[Plugin, Kind]] = []
+    for plugin in registered(group):
+        for value in plugin.value if isinstance(plugin.value, tuple) else (plugin.value,):
+            if isinstance(value, kind):
+                found.append((plugin, value))
+            else:
+                said = f"a {type(value).__name__}, not an object of"
+                leave_out(plugin, f"it is {said} {kind.__module__}.{kind.__qualname__}")
+    return found
 
 
 def generator(name: str) -> Rows:
@@ -110,40 +174,243 @@ def generator(name: str) -> Rows:
     )
 
 
+def given() -> str:
+    """What `MEDICAL_TASKS_PLUGINS` names; a key for whatever is remembered of plugins."""
+    return os.environ.get(VARIABLE, "")
+
+
+@contextlib.contextmanager
+def using(places: Sequence[str]) -> Iterator[None]:
+    """Adds packages that are not installed, for the length of a `with` block and the processes it starts.
+
+    Raises:
+        UsageError: A place is neither a module nor a folder with a package or project in it.
+    """
+    before = os.environ.get(VARIABLE)
+    wanted = [_absolute(place) for place in places]
+    try:
+        if wanted:
+            os.environ[VARIABLE] = os.pathsep.join([*wanted, *([before] if before else [])])
+        for place in wanted:
+            _declared(place)
+        yield
+    finally:
+        if before is not None:
+            os.environ[VARIABLE] = before
+        elif wanted:
+            os.environ.pop(VARIABLE, None)
+
+
+def package_in(folder: Path) -> Package:
+    """Names the package of a folder that `using` can take."""
+    return _declared(_absolute(str(folder)))[0].package
+
+
+def packages() -> dict[Package, list[str]]:
+    """The other packages that register something, and the names of it."""
+    found: dict[Package, list[str]] = {}
+    for group in _groups():
+        for each in _foreign(group, given()):
+            found.setdefault(each.package, []).append(each.entry.name)
+    return found
+
+
 def problems() -> Sequence[Problem]:
     """Says what was left out so far, and why."""
-    return tuple(_problems)
+    return tuple(_problems.get(given(), ()))
 
 
 def leave_out(plugin: Plugin, reason: str) -> None:
-    """Records that something registered cannot be used."""
-    _problems.append(Problem(plugin.name, plugin.package, reason))
+    """Records that something registered cannot be used, and says so once."""
+    _record(Problem(plugin.name, plugin.package, reason))
 
 
-def _own_entries(group: Group) -> list[EntryPoint]:
+class PluginError(MedicalTasksError):
+    """Another package's code raised an error."""
+
+
+@contextlib.contextmanager
+def telling() -> Iterator[None]:
+    """Turns an error that another package's code raises into one message with the package's name."""
+    try:
+        yield
+    except MedicalTasksError:
+        raise
+    except Exception as error:
+        if memory_error(error) or not (told := _blamed(error)):
+            raise
+        raise PluginError(told) from error
+
+
+def _blamed(error: Exception) -> str:
+    """Says whose fault an error is whose traceback passes through another package's code; "" where none does."""
+    owners = {
+        each.entry.module.partition(".")[0]: each.package
+        for group in _groups()
+        for each in _foreign(group, given())
+    }
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        owner = owners.get(str(frame.f_globals.get("__name__", "")).partition(".")[0])
+        if owner is not None:
+            where = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}"
+            return (
+                f"the package {owner} failed: {type(error).__name__}: {error} ({where}). "
+                "It is a fault of that package: tell its authors."
+            )
+    return ""
+
+
+@cache
+def _registered(group: Group, places: str) -> tuple[Plugin, ...]:
+    own = [_Registration(Package(OWN_PACKAGE, __version__), entry) for entry in _own(group)]
+    loaded = [_load(each) for each in (*own, *_foreign(group, places))]
+    return tuple(plugin for plugin in loaded if plugin is not None)
+
+
+def _load(each: _Registration) -> Plugin | None:
+    try:
+        return Plugin(each.entry.name, each.package, each.entry.load())
+    except Exception as error:  # whatever a stranger's module does when it is imported
+        if each.package.name == OWN_PACKAGE:
+            raise
+        reason = f"{type(error).__name__}: {error}"
+        _record(Problem(each.entry.name, each.package, reason))
+        return None
+
+
+def _record(problem: Problem) -> None:
+    known = _problems.setdefault(given(), [])
+    if problem not in known:
+        known.append(problem)
+        if "_ARGCOMPLETE" not in os.environ:
+            print(f"note: {problem}", file=sys.stderr)
+
+
+def _own(group: Group) -> list[EntryPoint]:
     """The project's own registrations: those of the checkout that is imported, else of the installed package.
 
     A checkout's `setup.cfg` counts, since what is installed beside it may be of another version.
     """
     settings = Path(__file__).resolve().parents[1] / "setup.cfg"
-    if not settings.is_file():
-        return [entry for entry in entry_points(group=group) if _package(entry) == OWN_PACKAGE]
+    if settings.is_file():
+        return _entries_of_settings(settings, group)
+    return [entry for entry in entry_points(group=group) if _owner(entry).name == OWN_PACKAGE]
+
+
+@cache
+def _foreign(group: Group, places: str) -> tuple[_Registration, ...]:
+    """What other packages register; what is given goes before an installed package of the same name."""
+    found: list[_Registration] = []
+    for place in filter(None, places.split(os.pathsep)):
+        try:
+            found += [each for each in _declared(place) if each.entry.group == group]
+        except UsageError as error:
+            _record(Problem(place, Package(VARIABLE), str(error)))
+    names = {each.package.name for each in found} | {OWN_PACKAGE}
+    installed = [_Registration(_owner(entry), entry) for entry in entry_points(group=group)]
+    return (*found, *(each for each in installed if each.package.name not in names))
+
+
+def _owner(entry: EntryPoint) -> Package:
+    if entry.dist is None:
+        return Package("unknown")
+    return Package(entry.dist.name, entry.dist.version)
+
+
+def _absolute(place: str) -> str:
+    path = Path(place).expanduser()
+    return str(path.resolve()) if path.exists() else place
+
+
+@cache
+def _declared(place: str) -> tuple[_Registration, ...]:
+    """Makes a package that is not installed importable, and finds what it registers."""
+    path = Path(place).expanduser()
+    if path.is_dir():
+        if (path / "pyproject.toml").is_file() or (path / "setup.cfg").is_file():
+            return _of_project(path)
+        if not (path / "__init__.py").is_file():
+            raise UsageError(
+                f"plugin {place}: neither a package (no __init__.py) nor a project (no pyproject.toml or setup.cfg). "
+                "Name a module, or the folder of one of these."
+            )
+        _importable(path.parent)
+        return _of_module(path.name)
+    name = place.partition(":")[0]
+    parts = name.split(".")
+    if not all(part.isidentifier() for part in parts) or find_spec(parts[0]) is None:
+        raise UsageError(
+            f"plugin {place}: no such folder, and no module of this name can be imported. "
+            "Name a module, or the folder of a package or project."
+        )
+    return _of_module(name)
+
+
+def _importable(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+        importlib.invalidate_caches()
+
+
+def _of_project(folder: Path) -> tuple[_Registration, ...]:
+    """The entry points that a project's files declare."""
+    _importable(folder / "src" if (folder / "src").is_dir() else folder)
+    project: Mapping[str, Any] = {}
+    entries: list[EntryPoint] = []
+    if (folder / "pyproject.toml").is_file():
+        with (folder / "pyproject.toml").open("rb") as file:
+            try:
+                project = tomllib.load(file).get("project", {})
+            except tomllib.TOMLDecodeError as error:
+                raise UsageError(
+                    f"plugin {folder}: pyproject.toml is no TOML ({error})."
+                ) from error
+        for group in _groups():
+            declared = project.get("entry-points", {}).get(group, {})
+            entries += [EntryPoint(name, value, group) for name, value in declared.items()]
+    if not entries and (folder / "setup.cfg").is_file():
+        for group in _groups():
+            entries += _entries_of_settings(folder / "setup.cfg", group)
+    if not entries:
+        raise UsageError(
+            f"plugin {folder}: its project files declare none of the entry points {', '.join(_groups())}."
+        )
+    package = Package(str(project.get("name", folder.name)), str(project.get("version", "")))
+    return tuple(_Registration(package, entry) for entry in entries)
+
+
+def _groups() -> tuple[Group, ...]:
+    return (*NAMES.values(), "medical_tasks.generators")
+
+
+def _entries_of_settings(settings: Path, group: Group) -> list[EntryPoint]:
     parser = ConfigParser(interpolation=None, delimiters=("=",))
     parser.read(settings, encoding="utf-8")
-    lines = parser["options.entry_points"][group].strip().splitlines()
+    lines = parser.get("options.entry_points", group, fallback="").strip().splitlines()
     pairs = [line.split("=", 1) for line in lines]
     return [EntryPoint(name.strip(), value.strip(), group) for name, value in pairs]
 
 
-def _package(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else "unknown"
-
-
-def _load(package: str, entry: EntryPoint) -> Plugin | None:
-    try:
-        return Plugin(entry.name, package, entry.load())
-    except Exception as error:  # whatever a stranger's module does when it is imported
-        if package == OWN_PACKAGE:
-            raise
-        _problems.append(Problem(entry.name, package, f"{type(error).__name__}: {error}"))
-        return None
+def _of_module(name: str) -> tuple[_Registration, ...]:
+    """What a package registers by the names of `NAMES`, in itself or its `spec` module."""
+    package = Package(name.partition(".")[0])
+    found: list[_Registration] = []
+    for module in (name, f"{name}.spec"):
+        try:
+            known = vars(importlib.import_module(module))
+        except ModuleNotFoundError as error:
+            if error.name == module:
+                continue
+            raise UsageError(f"plugin {name}: {error}.") from error
+        except Exception as error:  # whatever a stranger's module does when it is imported
+            raise UsageError(f"plugin {name}: {type(error).__name__}: {error}.") from error
+        found += [
+            _Registration(package, EntryPoint(package.name, f"{module}:{each}", group))
+            for each, group in NAMES.items()
+            if each in known
+        ]
+    if not found:
+        raise UsageError(
+            f"plugin {name}: has none of {', '.join(NAMES)}, nor has a module spec in it."
+        )
+    return tuple({each.entry.group: each for each in reversed(found)}.values())

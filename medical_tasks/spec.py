@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypedDict
 
@@ -106,7 +105,10 @@ class MetricSpec:
         kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (score interval), or `ratio`: pooled, the sum of
             all items' numerators over the sum of their denominators (`ItemScore.weights`; score interval), or `average`:
             the mean of those of other metrics' totals (`of`) that are reported; items have no value of it.
-        limits: smallest and largest value an item can have, for the bounds; `inf` when there is no largest.
+        limits: smallest and largest value an item can have, for the bounds; infinite when there is none.
+        total: between which the figure of all items is cut, with the ends of its interval and its
+            bounds; None where it is not. HealthBench's mean of points, of which an item may have
+            less than none, is cut to (0, 1). Comparisons are of the means before they are cut.
         unit: "" for a share, which tables show in percent; else `number` for a count, `per answer` for a count per answer,
             `cosine`, or `score` for any other scale.
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
@@ -125,6 +127,7 @@ class MetricSpec:
     description: str  # one line, shown in cards and the manifest
     higher_is_better: bool = True  # direction, for leaderboards
     limits: tuple[float, float] = (0.0, 1.0)
+    total: tuple[float, float] | None = None
     unit: str = ""
     judged: bool = True  # whether it depends on a judge, in a task that has one
     needs: str = ""
@@ -161,7 +164,9 @@ class TaskSpec:
         scoring_arguments: the same for its scoring.
         exemplars: the split that worked examples are drawn from; "" when the questions show none of the dataset's.
         baseline: the benchmark's own baseline that answers the task, for one that asks no model; "" for all others.
-        protocol: name of the task's protocol in the benchmark's `protocol.py`; "" when it asks a single question.
+        protocol: name of the task's protocol (`open_protocol`); "" when it asks a single question.
+        roles: other models that the protocol asks, such as a simulated patient: name to one line
+            of description. The user says which model has the role (`--role NAME=MODEL`).
         reads: for a task whose reader of answers can be unclear, what a person should write down of an answer, one line; ""
             for all others. Its metrics that rest on the reader have `MetricSpec.read`.
         paper: how the paper ran it; None where no paper has the task.
@@ -199,6 +204,7 @@ class TaskSpec:
     exemplars: str = ""
     baseline: str = ""
     protocol: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict)
     reads: str = ""
     paper: PaperSetting | None = None
 
@@ -206,6 +212,17 @@ class TaskSpec:
     def harness_name(self) -> str:
         """Name in lighteval's form, `superset:task`."""
         return f"medical:{self.name}"
+
+    @property
+    def outside_lighteval(self) -> str:
+        """Why lighteval, which asks one question an item, cannot run it; "" where it can."""
+        if self.baseline:
+            return "no model is asked for this task"
+        if self.protocol:
+            return (
+                "lighteval asks one question an item, and this task goes on after the first answer"
+            )
+        return ""
 
     def scoring_args(self, given: Mapping[str, str]) -> dict[str, str]:
         """Picks those of the settings given that are of its scoring."""
@@ -308,14 +325,21 @@ class Counts:
     """From a judge's verdicts to a metric's value on one answer: the one place that derives values and limits from counts.
 
     Attributes:
-        how: `share` of hits, `count` of hits, or `any`: 1 with at least one hit.
+        how: `share` of hits, `count` of hits, `any`: 1 with at least one hit; or `points`: the sum of the
+            weights of hits over the sum of the positive weights, as rubrics with points for what
+            must be said and minus points for what must not be said have it.
         told: False where a judge's labels lack a verdict ("contradicted"), so that known verdicts say nothing about missing
             ones.
     """
 
-    how: Literal["share", "count", "any"]
+    how: Literal["share", "count", "any", "points"]
     verdicts: tuple[Verdicts, ...]  # by kind
     told: bool = True
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the value is a share of `of`."""
+        return self.how in ("share", "points")
 
     @property
     def known(self) -> int:
@@ -324,22 +348,31 @@ class Counts:
 
     @property
     def of(self) -> float:
-        """The largest denominator of a share."""
+        """The largest denominator of a share, or that of points."""
         return math.fsum(
-            one.weight * (one.known + one.missing + one.unasked + one.more) for one in self.verdicts
+            one.weight * (one.known + one.missing + one.unasked + one.more)
+            for one in self.verdicts
+            if self.how != "points" or one.weight > 0
         )
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Smallest and largest value: equal where it is decided, both nan for a share of nothing."""
+        """Smallest and largest value: equal where it is decided, both nan for a share of nothing.
+
+        Each missing verdict may be a hit: one of negative weight lowers the value.
+
+        Example: 5 points for advice that was given, 3 for one that nobody judged, -4 for a mistake
+        that nobody judged: from 1/8 to 8/8.
+        """
         low = math.fsum(
-            one.weight * one.hits + min(one.weight, 0.0) * one.missing for one in self.verdicts
-        )
-        high = math.fsum(
-            one.weight * (one.hits + one.more) + max(one.weight, 0.0) * one.missing
+            one.weight * one.hits + min(one.weight, 0.0) * (one.missing + one.more)
             for one in self.verdicts
         )
-        if self.how == "share":
+        high = math.fsum(
+            one.weight * one.hits + max(one.weight, 0.0) * (one.missing + one.more)
+            for one in self.verdicts
+        )
+        if self.is_share:
             return (low / self.of, high / self.of) if self.of else (math.nan, math.nan)
         return (low, high) if self.how == "count" else (min(low, 1.0), min(high, 1.0))
 
@@ -426,27 +459,70 @@ def unclear_limits(
     return limits
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """A model's answer about one item, as a scorer gets it.
+
+    Attributes:
+        text: the final answer.
+        conversation: what was asked and said, the final answer last; empty where only texts are
+            known, such as those of a file.
+        finish: why the model ended its last reply (`stop`, `length`); "" where nobody knows.
+        prompt_tokens: tokens that the model read for all its replies; None where not told.
+        output_tokens: tokens that it wrote, likewise.
+    """
+
+    text: str
+    conversation: tuple[Message, ...] = ()
+    finish: str = ""
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dialogue:
-    """An item and what the model has answered about it so far."""
+    """An item and what was said about it so far.
 
-    item: Item  # the item
-    opening: tuple[Message, ...]  # the first question, as the task's prompts render it
-    answers: tuple[str, ...]  # the model's answers, the latest last; never empty
+    Attributes:
+        item: the item.
+        opening: the first question, as the task's prompts render it.
+        answers: those of the model under test, the latest last; never empty.
+        replies: those of the other models by role (`TaskSpec.roles`), the latest last.
+    """
+
+    item: Item
+    opening: tuple[Message, ...]
+    answers: tuple[str, ...]
+    replies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Ask:
-    """The next question: a whole chat, which ends with a message of the user, or of the model to let it go on."""
+    """The next question.
+
+    Attributes:
+        messages: a whole chat, which ends with a message of the user, or of the model asked to let
+            it go on. A model of another role sees the chat from its side: what it said itself are
+            the messages of the assistant.
+        role: who is asked: the model under test, or one of `TaskSpec.roles`.
+    """
 
     messages: tuple[Message, ...]
+    role: str = ""
 
 
 @dataclass(frozen=True)
 class Done:
-    """The final answer, which is scored."""
+    """The end of a dialogue.
+
+    Attributes:
+        text: the final answer, which is scored.
+        conversation: the whole dialogue as scorers get it; by default the last chat that the model
+            under test was asked with, and its reply.
+    """
 
     text: str
+    conversation: tuple[Message, ...] = ()
 
 
 Turn: TypeAlias = Ask | Done
@@ -554,19 +630,150 @@ class PublishedAnswer:
     asked: Mapping[str, Any] = field(default_factory=lambda: _NONE)
 
 
-class Benchmark:
-    """A benchmark; its one instance stands in its `spec.py`, and an entry point registers it (`plugins`).
-
-    What it does lies in the modules of its folder: unless a benchmark has a method of its own, each method calls what the module in
-    its docstring has under the same name. They are imported when they are needed, since every command reads all specs.
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """How a task's questions are to be worded.
 
     Attributes:
-        sometimes_counted: metrics that count only on some items, so that an unanswered item may not count at all.
-        asked_otherwise: configurations whose questions are worded otherwise than the rest; only for
-            these are prompts loaded with `config`.
+        prompts: name of the prompt set, `own` or `official`.
+        upstream: the authors' checkout, from which `official` prompts are read.
+        arguments: those of `TaskSpec.arguments` that the user set.
+        exemplars: rows of the split `TaskSpec.exemplars`.
+        config: the dataset's configuration, where it is one of `Benchmark.asked_otherwise`; else "".
     """
 
-    name: ClassVar[str]  # folder under `medical_tasks/benchmarks/` and `metrics/`
+    prompts: str = "own"
+    upstream: Path | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    exemplars: Sequence[Mapping[str, Any]] = ()
+    config: str = ""
+
+
+OWN_PROMPTS: Final = Asking()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """What scoring takes beside the answers.
+
+    Attributes:
+        judging: of a task with `TaskSpec.judge`.
+        arguments: those of `TaskSpec.scoring_arguments` that the user set.
+        readings: of a task with `TaskSpec.reads`, item id to the final answer as a person or a
+            judge read it; "" where the reply gives none. Other answers are read by the task's own
+            reader.
+    """
+
+    judging: Judging | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, str] | None = None
+
+    @property
+    def judge(self) -> Judging:
+        """How answers are judged, for a task that cannot be scored without."""
+        if self.judging is None:
+            raise TypeError("a task with a judge is scored with Scoring(judging=...)")
+        return self.judging
+
+
+PLAIN_SCORING: Final = Scoring()
+
+
+class Rows(Protocol):
+    """How a benchmark's datasets are built, and which items their rows make."""
+
+    @abstractmethod
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """How each of its datasets is built."""
+
+    @abstractmethod
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """Makes the items of built rows that belong to a task."""
+
+    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+        """Whether a row is one of the task's; only asked where `Benchmark.mixed_rows`."""
+        return True
+
+
+class Prompts(Protocol):
+    """What a model is asked, and what a right answer to it looks like."""
+
+    @abstractmethod
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """Makes the prompts of a task.
+
+        Raises:
+            UsageError: A name or setting is not allowed.
+            MissingError: Something is not there.
+        """
+
+    @abstractmethod
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """Writes an item's gold as a model's answer, which scores the maximum."""
+
+    @abstractmethod
+    def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
+        """Opens the protocol of a task with `TaskSpec.protocol`; errors as `load_prompts`."""
+
+
+class Scorer(Protocol):
+    """From answers to scores."""
+
+    @abstractmethod
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """Scores answers, one for each item.
+
+        With `Scoring.readings`, scores hold at least the metrics that rest on the reader.
+        """
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """Says what decides the metrics that scoring arguments add, for the recipe. JSON values."""
+        return {}
+
+    def note_words(self) -> frozenset[str]:
+        """The words of `parsed` and `why` that are kept for credentialed data."""
+        return frozenset()
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """Smallest and largest value, without an answer, of metrics that lack a limit."""
+        return {}
+
+
+class JudgeTexts(Protocol):
+    """The texts that a judge is asked with."""
+
+    @abstractmethod
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
+        """Loads the texts of a task with a judge; errors as `load_prompts`."""
+
+
+class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
+    """A benchmark; its one instance stands in its `spec.py`, and an entry point registers it (`plugins`).
+
+    A benchmark has the abstract methods of the four parts, and those others that it needs. They
+    import the modules they call when they run, since every command reads all benchmarks:
+
+        def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+            from my_package.data import load_items
+
+            return load_items(task, rows)
+
+    Attributes:
+        sometimes_counted: metrics that count only on some items, so that an unanswered item may not
+            count at all.
+        asked_otherwise: configurations whose questions are worded otherwise than the rest; only for
+            these are prompts loaded with `Asking.config`.
+    """
+
+    name: ClassVar[str]  # what everything calls it
     title: ClassVar[str]  # the paper's name for it
     paper: ClassVar[str]  # link of the paper
     datasets: ClassVar[tuple[DatasetSpec, ...]]  # what its tasks ask about
@@ -574,6 +781,7 @@ class Benchmark:
     mixed_rows: ClassVar[bool] = False  # whether a task leaves out rows of its dataset (`keeps`)
     sometimes_counted: ClassVar[tuple[str, ...]] = ()
     asked_otherwise: ClassVar[frozenset[str]] = frozenset()
+    prompt_sets: ClassVar[tuple[str, ...]] = ("own", "official")  # what `--prompts` takes
     position: ClassVar[int] = 1000  # where lists have it: the project's own come first
     gap_group: ClassVar[str] = (
         ""  # breakdown within which published rows and fresh ones pair (`compare --memory-gap`)
@@ -583,7 +791,8 @@ class Benchmark:
 
     def __init_subclass__(cls) -> None:
         """Names the benchmark on the command line."""
-        cls.short = cls.short or cls.name
+        super().__init_subclass__()
+        cls.short = cls.short or getattr(cls, "name", "")
 
     def __repr__(self) -> str:
         return f"<benchmark {self.name}>"
@@ -594,121 +803,27 @@ class Benchmark:
     def __hash__(self) -> int:
         return hash(type(self))
 
-    def _own(self, module: str) -> Any:
-        """A module of the benchmark's own folder; None where there is none."""
-        name = f"{type(self).__module__.rpartition('.')[0]}.{module}"
-        return import_module(name) if find_spec(name) else None
+    def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
+        """Opens the protocol of a task; needed where one has `TaskSpec.protocol`."""
+        raise NotImplementedError(f"{task.name} has no protocol")
 
-    def sources(self) -> tuple[DatasetSource, ...]:
-        """How each of its datasets is built; `data`, as `SOURCES`."""
-        return tuple(self._own("data").SOURCES)
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
+        """Loads a judge's texts; needed where a task has `TaskSpec.judge`."""
+        raise NotImplementedError(f"{task.name} has no judge")
 
     def source(self, name: str) -> DatasetSource:
         """How one of its datasets is built."""
         return next(source for source in self.sources() if source.spec.name == name)
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-        """Makes the items of built rows that belong to a task; `data`."""
-        return list(self._own("data").load_items(task, rows))
-
-    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
-        """Whether a row is one of the task's, where `mixed_rows`; `data`."""
-        return not self.mixed_rows or bool(self._own("data").keeps(task, row))
-
-    def load_prompts(
-        self,
-        task: TaskSpec,
-        name: str = "own",
-        upstream: Path | None = None,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        exemplars: Sequence[Mapping[str, Any]] = (),
-        config: str = "",
-    ) -> PromptSet:
-        """Makes the prompts of a task; `prompts`, which gets arguments and exemplars for tasks that have some.
-
-        `official` prompts are read from the authors' checkout `upstream`; `exemplars` are rows of the
-        split `TaskSpec.exemplars`; `config` is one of `asked_otherwise`, or "".
-        A name or setting that is not allowed is a `UsageError`, something that is not there a `MissingError`.
-        """
-        given: dict[str, Any] = {"arguments": arguments} if task.arguments else {}
-        given |= {"exemplars": exemplars} if task.exemplars else {}
-        given |= {"config": config} if config else {}
-        made: PromptSet = self._own("prompts").load_prompts(task, name, upstream, **given)
-        return made
-
-    def open_protocol(
-        self,
-        task: TaskSpec,
-        *,
-        arguments: Mapping[str, str] | None = None,
-        prompts: str = "own",
-        upstream: Path | None = None,
-    ) -> MultiStep:
-        """Opens the protocol of a task with `TaskSpec.protocol`; arguments and errors as `load_prompts`."""
-        raise NotImplementedError(f"{task.name} has no protocol")
-
-    def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """Writes an item's gold as a model's answer, which scores the maximum; `prompts`."""
-        return str(self._own("prompts").gold_response(task, item))
-
-    def score_items(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
-        readings: Mapping[str, str] | None = None,
-    ) -> list[ItemScore]:
-        """Scores answers; `scoring`.
-
-        Args:
-            task: what they answer.
-            items: one for each answer.
-            responses: the model's texts.
-            judging: for a task with `TaskSpec.judge`.
-            arguments: of `TaskSpec.scoring_arguments`.
-            readings: for a task with `TaskSpec.reads`, item id to the final answer as a person or a judge read it; "" where
-                the reply gives none. Other answers are read by the task's own reader. Scores hold at least the metrics that
-                rest on the reader.
-        """
-        given: dict[str, Any] = {"judging": required(judging)} if task.judge else {}
-        given |= {"arguments": arguments} if task.scoring_arguments else {}
-        given |= {"readings": readings} if task.reads else {}
-        return list(self._own("scoring").score_items(task, items, responses, **given))
-
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-        """Says what decides the metrics that `TaskSpec.scoring_arguments` add, for the recipe. JSON values; `scoring`, if any."""
-        find = getattr(self._own("scoring"), "scoring_identity", None)
-        return {} if find is None else dict(find(task, arguments))
-
     def found_beside(self, task: TaskSpec, folder: Path, config: str) -> Mapping[str, str]:
         """Scoring arguments that the built dataset in `folder` brings by itself."""
         return {}
 
-    def note_words(self) -> frozenset[str]:
-        """`scoring.NOTE_WORDS`: the words of `parsed` and `why`, kept for credentialed data where no answer is quoted."""
-        return frozenset(getattr(self._own("scoring"), "NOTE_WORDS", ()))
-
-    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest value, without an answer, of metrics that have no largest one; `scoring`, if any."""
-        find = getattr(self._own("scoring"), "unanswered_limits", None)
-        return {} if find is None else dict(find(task, item))
-
     def lasting_reasons(self) -> Mapping[str, str]:
         """Reasons for which a given answer stays without a score however often it is scored, each with what helps."""
         return {}
-
-    def load_judge_prompts(
-        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
-    ) -> JudgePrompts:
-        """Loads the texts that a judge is asked with; errors as `load_prompts`; `judge_prompts`."""
-        if not task.judge:
-            raise NotImplementedError(f"{task.name} has no judge")
-        made: JudgePrompts = self._own("judge_prompts").load_judge_prompts(task, name, upstream)
-        return made
 
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, Any]
@@ -791,10 +906,3 @@ def hub_question(
 def texts_sha256(*texts: str) -> str:
     """Hashes texts that are sent to a model, one after the other."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
-
-
-def required(judging: Judging | None) -> Judging:
-    """Passes on how answers are judged; a task with a judge cannot be scored without."""
-    if judging is None:
-        raise TypeError("a task with a judge is scored with judging=")
-    return judging

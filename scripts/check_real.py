@@ -30,6 +30,7 @@ from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.models.server import ManagedServer, answers_chat, free_port
 from medical_tasks.runs.responses import run_responses
+from medical_tasks.spec import Answer
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "real"
@@ -390,7 +391,9 @@ def scores(task: str, answers: Mapping[str, str]) -> dict[str, float]:
     """The suite's own score of each answer."""
     spec = task_spec(task)
     items = [item for item in data_of(task).items if item.id in answers]
-    found = spec.benchmark.score_items(spec, items, [answers[item.id] for item in items])
+    found = spec.benchmark.score_items(
+        spec, items, [Answer(text=answers[item.id]) for item in items]
+    )
     return {score.id: score.values["accuracy"] for score in found}
 
 

@@ -9,11 +9,25 @@ from typing import Any, cast
 
 import pytest
 
+from medical_tasks.catalog import own_benchmarks
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Length, Model, OnResult, Request
 from medical_tasks.runs import results as run_files
-from medical_tasks.spec import Benchmark, Item, ItemScore, MetricSpec, PromptSet, TaskSpec
+from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    PromptSet,
+    Scoring,
+    TaskSpec,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -62,17 +76,37 @@ class NoBenchmark(Benchmark):
     def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         return []
 
-    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
         raise NotImplementedError
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         return ""
 
-    def score_items(self, *arguments: Any, **settings: Any) -> list[ItemScore]:
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
         return []
 
 
 NO_BENCHMARK = NoBenchmark()
+
+
+def own_tasks() -> dict[str, TaskSpec]:
+    """The tasks of the project's own benchmarks, whatever else is installed."""
+    found = {task.name: task for benchmark in own_benchmarks() for task in benchmark.tasks}
+    assert found
+    return found
+
+
+def own_datasets() -> dict[str, DatasetSpec]:
+    """Their datasets."""
+    found = {spec.name: spec for benchmark in own_benchmarks() for spec in benchmark.datasets}
+    assert found
+    return found
 
 
 def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:

@@ -1,4 +1,4 @@
-"""`examples/medical_mcq` becomes a benchmark by the steps of CONTRIBUTING.md, and works wherever the five do."""
+"""`examples/medical_mcq`, installed as a package of its own, works at every door and changes no file of the project."""
 
 from __future__ import annotations
 
@@ -16,132 +16,108 @@ from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "examples" / "medical_mcq"
-GROUP = "medical_tasks.benchmarks =\n"
-ENTRY = "    medical_mcq = medical_tasks.benchmarks.medical_mcq.spec:BENCHMARK\n"
+COUNTING = (
+    "tests/benchmarks/test_hub_cards.py::test_the_checked_in_files_are_as_generated",
+    "tests/data/test_manifest.py",
+    "tests/test_catalog.py",
+    "tests/test_source_rules.py::test_benchmarks_and_hub_folders_have_the_same_files",
+)
+"""Tests that count benchmarks, tasks or datasets, of which some are another package's now."""
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with the example in it: its folders, and an entry point."""
-    project = tmp_path_factory.mktemp("project")
-    for name in ("medical_tasks", "dataset_builders", "metrics"):
-        shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(EXAMPLE / name, project / name, dirs_exist_ok=True)
-    settings = (ROOT / "setup.cfg").read_text(encoding="utf-8")
-    (project / "setup.cfg").write_text(settings.replace(GROUP, GROUP + ENTRY), encoding="utf-8")
-    return project
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the example installed in `site`, and the demo built in `data`."""
+    folder = tmp_path_factory.mktemp("sixth")
+    shutil.copytree(EXAMPLE, folder / "source")
+    install = "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
+    python(folder, *install.split(), str(folder / "site"), str(folder / "source"))
+    medical_tasks(folder, "build", "medical_mcq", "--config", "demo")
+    return folder
 
 
-def python(project: Path, *words: str, code: int = 0) -> str:
+def python(folder: Path, *words: str, cwd: Path | None = None) -> str:
     environment = os.environ | {
-        "PYTHONPATH": str(project),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / "site")]),
         "HF_HUB_OFFLINE": "1",
-        "MEDICAL_TASKS_DATA": str(project / "data"),
+        "MEDICAL_TASKS_DATA": str(folder / "data"),
     }
     done = subprocess.run(
         [sys.executable, *words],
-        cwd=project,
+        cwd=cwd or folder,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
         timeout=280,
     )
-    assert done.returncode == code, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def medical_tasks(project: Path, *words: str, code: int = 0) -> str:
-    return python(project, "-m", "medical_tasks", *words, code=code)
+def medical_tasks(folder: Path, *words: str) -> str:
+    return python(folder, "-m", "medical_tasks", *words)
 
 
-@pytest.fixture(scope="module")
-def built(project: Path) -> Path:
-    medical_tasks(project, "build", "medical_mcq", "--config", "demo")
-    return project / "data" / "medical_mcq"
+def accuracy(run: Path) -> float:
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    value: float = results["tasks"]["medical_mcq"]["metrics"]["accuracy"]["value"]
+    return value
 
 
-def test_the_command_line_knows_it(project: Path, built: Path) -> None:
-    runs = [f"runs/{name}" for name in ("reference", "random")]
-    for run in runs:
-        model = f"baseline/{Path(run).name}"
-        medical_tasks(
-            project,
-            "run",
-            "--tasks",
-            "medical|medical_mcq",
-            "--model",
-            model,
-            "--config",
-            "demo",
-            "--out",
-            run,
-        )
+def test_the_command_line_knows_it(place: Path) -> None:
+    asked = ["--tasks", "medical|medical_mcq", "--config", "demo", "--model"]
+    medical_tasks(place, "run", *asked, "baseline/reference", "--out", "runs/reference")
     answers = [
         json.dumps({"id": f"mcq-{number:02}", "response": "Answer: A"}) for number in range(1, 11)
     ]
-    (project / "answers.jsonl").write_text("\n".join(answers), encoding="utf-8")
-    medical_tasks(
-        project,
-        "score",
-        "medical_mcq",
-        "--responses",
-        "answers.jsonl",
-        "--config",
-        "demo",
-        "--out",
-        "runs/scored",
+    (place / "answers.jsonl").write_text("\n".join(answers), encoding="utf-8")
+    told = ["--responses", "answers.jsonl", "--config", "demo", "--out", "runs/scored"]
+    medical_tasks(place, "score", "medical_mcq", *told)
+    assert [accuracy(place / "runs" / run) for run in ("reference", "scored")] == [1.0, 0.3]
+    assert "Medical MCQ" in medical_tasks(place, "list")
+    runs = ["runs/reference", "runs/scored"]
+    medical_tasks(place, "report", *runs, "--data", "data", "--out", "report.html")
+    assert "Which antibody is typical of Graves" in (place / "report.html").read_text("utf-8")
+    assert "accuracy" in medical_tasks(place, "compare", *runs)
+    rule = '[[rule]]\ntask = "medical_mcq"\nmetric = "accuracy"\nat_least = 0.1\nconfig = "demo"'
+    (place / "policy.toml").write_text(rule, encoding="utf-8")
+    assert "GO" in medical_tasks(place, "gate", "policy.toml", runs[0])
+    assert "plugin medical-mcq 1.0: registers medical_mcq" in medical_tasks(place, "doctor")
+
+
+def test_python_and_the_harnesses_know_it(place: Path) -> None:
+    pytest.importorskip("lighteval")
+    pytest.importorskip("inspect_ai")
+    script = (
+        "import datasets, medical_tasks as mt\n"
+        "from medical_tasks import _registry, lighteval_tasks\n"
+        "rows = datasets.load_dataset('data/medical_mcq', 'demo', split='test')\n"
+        "results = mt.run('medical_mcq', model='baseline/reference', config='demo', out='runs/py')\n"
+        "(config,) = [each for each in lighteval_tasks.TASKS_TABLE if each.name == 'medical:medical_mcq']\n"
+        "print(len(rows), results['medical_mcq'].metrics['accuracy'].value, config.hf_subset,"
+        " len(_registry.medical_mcq(config='demo').dataset))"
     )
-    found = [
-        json.loads((project / run / "results.json").read_text(encoding="utf-8"))["tasks"][
-            "medical_mcq"
-        ]["metrics"]
-        for run in (runs[0], "runs/scored")
-    ]
-    assert [metrics["accuracy"]["value"] for metrics in found] == [1.0, 0.3]
-    assert "Medical MCQ" in medical_tasks(project, "list")
-    medical_tasks(project, "report", *runs, "--data", "data", "--out", "report.html")
-    assert "Which antibody is typical of Graves" in (project / "report.html").read_text(
-        encoding="utf-8"
-    )
-    assert "accuracy" in medical_tasks(project, "compare", runs[0], "runs/scored")
+    assert python(place, "-c", script).splitlines()[-1].split() == ["10", "1.0", "demo", "10"]
+
+
+def test_no_file_of_the_project_changes(place: Path) -> None:
+    medical_tasks(place, "manifest", "--check", "--root", str(ROOT))
+    python(place, "-m", "pytest", "-q", "-p", "no:cacheprovider", *COUNTING, cwd=ROOT)
+
+
+def test_its_own_files_are_written_into_its_own_folder(place: Path) -> None:
+    told = medical_tasks(place, "manifest", "--package", str(place / "source"))
+    assert "cards/medical_mcq/croissant.json" in told
+    manifest = json.loads((place / "source" / "tasks.json").read_text(encoding="utf-8"))
+    assert [each["name"] for each in manifest["benchmarks"]] == ["medical_mcq"]
+
+
+def test_its_own_test_passes(place: Path) -> None:
+    python(place, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(place / "source"))
 
 
 def test_it_is_small() -> None:
     # The contract asks a newcomer for little: CONTRIBUTING.md says about 1,000 nodes.
     modules = read_modules(ROOT, "examples/medical_mcq")
     assert 0 < count_nodes(modules) <= 1_100
-
-
-def test_the_manifest_and_its_cards_are_made(project: Path) -> None:
-    told = medical_tasks(project, "manifest", "--write")
-    assert "medical_mcq/croissant.json" in told
-    medical_tasks(project, "manifest", "--check")
-    assert "    medical_tasks.benchmarks.medical_mcq\n" in (project / "setup.cfg").read_text(
-        encoding="utf-8"
-    )
-
-
-def test_datasets_and_evaluate_load_it(project: Path, built: Path) -> None:
-    told = python(
-        project,
-        "-c",
-        f"import datasets, evaluate; rows = datasets.load_dataset({str(built)!r}, 'demo', split='test')\n"
-        "metric = evaluate.load('metrics/medical_mcq')\n"
-        "answers = [f'Answer: {letter}' for letter in rows['answer']]\n"
-        "print(len(rows), metric.compute(predictions=answers, references=rows['answer'])['accuracy'])",
-    )
-    assert told.split() == ["10", "1.0"]
-
-
-def test_the_harnesses_find_it(project: Path, built: Path) -> None:
-    pytest.importorskip("lighteval")
-    pytest.importorskip("inspect_ai")
-    told = python(
-        project,
-        "-c",
-        "from medical_tasks import _registry, lighteval_tasks\n"
-        "(config,) = [each for each in lighteval_tasks.TASKS_TABLE if each.name == 'medical:medical_mcq']\n"
-        "print(config.hf_subset, config.evaluation_splits[0], len(_registry.medical_mcq(config='demo').dataset))",
-    )
-    assert told.split() == ["demo", "test", "10"]

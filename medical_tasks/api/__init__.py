@@ -112,6 +112,7 @@ def run(
     seed: int | None = None,
     model_args: Mapping[str, object] | None = None,
     max_new_tokens: int | None = None,
+    role: str | Iterable[str] = (),
     truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
     shard: str | None = None,
     config: str | None = None,
@@ -149,6 +150,8 @@ def run(
         seed: which random sample `subset` draws (default 0).
         model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
         max_new_tokens: longest answer, instead of the task's own limit.
+        role: who plays another role of a task's protocol, each as
+            `patient=openai-api/HOST/NAME`.
         truncate: what to do about questions with documents that do not fit the model's
             context: refuse the run (default), leave out the beginning of the oldest notes, or
             leave those unanswered.

@@ -131,14 +131,11 @@ OWN: Final = (
 def verbs() -> dict[str, Verb]:
     """Every verb by name: this package's own, then those that wings and other packages register."""
     found = {verb.name: verb for verb in OWN}
-    for plugin in plugins.registered("medical_tasks.verbs"):
-        for verb in plugin.value if isinstance(plugin.value, tuple) else (plugin.value,):
-            if not isinstance(verb, Verb):
-                plugins.leave_out(plugin, f"{verb!r} is no medical_tasks.plugins.Verb")
-            elif verb.name in found:
-                plugins.leave_out(plugin, f"there is a verb {verb.name} already")
-            else:
-                found[verb.name] = verb
+    for plugin, verb in plugins.objects("medical_tasks.verbs", Verb):
+        if verb.name in found:
+            plugins.leave_out(plugin, f"there is a verb {verb.name} already")
+        else:
+            found[verb.name] = verb
     return found
 
 
@@ -158,6 +155,10 @@ def _overview() -> str:
         for verb in (each for each in known if each.group == group):
             shown = f"  {verb.name:<13} {verb.summary}"
             lines += textwrap.wrap(shown, width, subsequent_indent=" " * 16)
+    lines += [
+        "",
+        "medical-tasks --plugin MODULE_OR_FOLDER VERB ... adds a package that is not installed.",
+    ]
     lines += ["", "medical-tasks VERB --help says more of each. The shell completes names after:"]
     return "\n".join([*lines, '  eval "$(register-python-argcomplete medical-tasks)"'])
 
@@ -199,6 +200,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _spare_collections()
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] and words[0].partition("=")[0] == _PLUGIN:
+        return _with_plugins(words)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal or pipe that cannot show a sign (µ, a file name's odd byte) gets it escaped, not a crash.
@@ -224,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # What is made here is for its owner to change, whatever the mask says; what is private is closed to others anyway.
     os.umask(os.umask(0o022) | 0o022)
     try:
-        with doing(f"run medical-tasks {verb}"):
+        with doing(f"run medical-tasks {verb}"), plugins.telling():
             code = _run_verb(verbs()[verb], tail)
         sys.stdout.flush()
         return code
@@ -253,6 +256,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"error: the output cannot be written ({system_reason(error)}).", file=sys.stderr)
             return IncompleteError.exit_code
         raise
+
+
+_PLUGIN = "--plugin"
+
+
+def _with_plugins(words: list[str]) -> int:
+    """Runs a command with packages that are not installed: `--plugin PLACE`, once or more, before the verb."""
+    places = []
+    while words and words[0].partition("=")[0] == _PLUGIN:
+        _, equals, place = words.pop(0).partition("=")
+        places.append(place if equals or not words else words.pop(0))
+    try:
+        with plugins.using(places):
+            return main(words)
+    except UsageError as error:
+        print(f"{styled('error:', 'red', stream=sys.stderr)} {error}", file=sys.stderr)
+        return error.exit_code
 
 
 def _spare_collections() -> None:

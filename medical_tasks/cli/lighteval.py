@@ -121,18 +121,17 @@ def _names_tasks(word: str, *, behind: int) -> bool:
 def _offered(name: str) -> list[TaskSpec]:
     """The tasks of a name that lighteval can ask."""
     found = parse_task_names(name)
-    fitting = [task for task in found if not task.protocol and not task.baseline]
-    if not fitting and found[0].baseline:
-        raise UsageError(
-            f"{name}: no model is asked for this task. Use `medical-tasks run --tasks {found[0].name}`."
-        )
+    fitting = [task for task in found if not task.outside_lighteval]
     if not fitting:
         # inspect's logs hold texts, so it refuses credentialed data.
         closed = dataset_spec(found[0].dataset).access == "credentialed"
-        inspect = "" if closed else f", or `inspect eval medical_tasks/{found[0].name}`"
+        others = (
+            ""
+            if closed or found[0].baseline
+            else f", or `inspect eval medical_tasks/{found[0].name}`"
+        )
         raise UsageError(
-            f"{name}: lighteval asks one question an item, and this task goes on after the first answer. Use "
-            f"`medical-tasks run --tasks {found[0].name}`{inspect}."
+            f"{name}: {found[0].outside_lighteval}. Use `medical-tasks run --tasks {found[0].name}`{others}."
         )
     return fitting
 

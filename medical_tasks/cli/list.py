@@ -17,6 +17,7 @@ def run(arguments: List) -> int:
         if entry.damaged:
             built = "damaged"
         judge = "needs a judge" if entry.judge else "no judge"
+        judge += ", not in lighteval" if entry.outside_lighteval else ""
         lines.append(
             f"{entry.harness_name:<{width}}  {entry.dataset} ({entry.access}; {built}), {judge}"
         )
@@ -33,5 +34,7 @@ def run(arguments: List) -> int:
     for dataset, steps in missing.items():
         lines.append(f"\n{dataset}: the official data is not built here. To get it:")
         lines += [f"  {number}. {step}" for number, step in enumerate(steps, start=1)]
+    outside = {entry.outside_lighteval for entry in entries} - {""}
+    lines += [f"\nnot in lighteval: {reason}. Use medical-tasks run." for reason in sorted(outside)]
     tell("\n".join(lines), [vars(entry) for entry in entries])
     return 0

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import medical_tasks.plugins as plugins
+from medical_tasks.catalog import benchmarks, package_of
 from medical_tasks.data.manifest import (
     check_cards,
     check_manifest,
     write_cards,
     write_manifest,
+    write_package,
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
@@ -17,6 +20,10 @@ from medical_tasks.options import Manifest
 
 def run(arguments: Manifest) -> int:
     """Writes or checks; exit code 2 when something differs."""
+    if arguments.package is not None:
+        written = _write_package(arguments.package)
+        tell("\n".join(f"wrote {path}" for path in written), written=written)
+        return 0
     root: Path = arguments.root
     if not (root / "dataset_builders").is_dir():
         raise UsageError(
@@ -36,3 +43,15 @@ def run(arguments: Manifest) -> int:
         problems=[],
     )
     return 0
+
+
+def _write_package(folder: Path) -> list[Path]:
+    with plugins.using([str(folder)]):
+        package = plugins.package_in(folder)
+        own = [each for each in benchmarks() if package_of(each) == package]
+        if not own:
+            reasons = [str(problem) for problem in plugins.problems() if problem.package == package]
+            raise UsageError(
+                f"{folder}: registers no benchmark that can be used. {' '.join(reasons)}".rstrip()
+            )
+        return write_package(folder, own)

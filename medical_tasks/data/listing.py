@@ -19,6 +19,7 @@ class ListedTask:
         damaged: what is wrong with the dataset's folder; "" when nothing is.
         how_to_get: the steps to the official data.
         judge: whether a judge scores the answers.
+        outside_lighteval: why lighteval does not have it; "" where it does.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ListedTask:
     damaged: str
     how_to_get: list[str]
     judge: bool
+    outside_lighteval: str
 
 
 def listed_tasks() -> list[ListedTask]:
@@ -53,6 +55,7 @@ def _listed(name: str) -> ListedTask:
         damaged=damaged,
         how_to_get=list(spec.how_to_get),
         judge=task.judge,
+        outside_lighteval=task.outside_lighteval,
     )
 
 

@@ -1,6 +1,7 @@
-"""`tasks.json`: every dataset, task and metric of the suite for programs that do not run Python.
+"""Generated files: `tasks.json` (every dataset, task and metric, for programs that do not run Python), cards, README's table.
 
-Generated from the specs, checked in, never read at run time.
+They are generated from the specs, checked in, and never read at run time. The project's hold its own
+benchmarks, whatever else is installed; `write_package` makes those of another package.
 """
 
 from __future__ import annotations
@@ -8,36 +9,43 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from medical_tasks._version import __version__
-from medical_tasks.catalog import benchmarks, dataset_source, datasets, tasks
+from medical_tasks.catalog import own_benchmarks
 from medical_tasks.data.cards import card_text, croissant_text, eval_text
+from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import Benchmark, DatasetSpec, TaskSpec
 
-__all__ = ["check_cards", "check_manifest", "manifest_text", "write_cards", "write_manifest"]
+__all__ = [
+    "check_cards",
+    "check_manifest",
+    "manifest_text",
+    "write_cards",
+    "write_manifest",
+    "write_package",
+]
 
 
 MANIFEST_FILE = "tasks.json"
 _MANIFEST_VERSION = 1
 
 
-def manifest_text() -> str:
-    """Returns the content of `tasks.json`."""
+def manifest_text(benchmarks: Sequence[Benchmark] | None = None) -> str:
+    """Returns the content of `tasks.json`, by default that of the project's own benchmarks."""
     content = {
         "manifest_version": _MANIFEST_VERSION,
         "suite": "medical-tasks",
         "version": __version__,
-        "benchmarks": [_benchmark(benchmark) for benchmark in benchmarks()],
+        "benchmarks": [_benchmark(each) for each in benchmarks or own_benchmarks()],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
+def _benchmark(benchmark: Benchmark) -> dict[str, object]:
     return {
         "name": benchmark.name,
         "title": benchmark.title,
@@ -47,17 +55,16 @@ def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-def _dataset(dataset: DatasetSpec) -> dict[str, Any]:
+def _dataset(dataset: DatasetSpec) -> dict[str, object]:
     entry = dataclasses.asdict(dataset)
     entry["builder"] = f"dataset_builders/{dataset.name}/build.py"
     return entry
 
 
-def _task(task: TaskSpec) -> dict[str, Any]:
+def _task(task: TaskSpec) -> dict[str, object]:
     return {
         "name": task.name,
-        # lighteval asks one question an item.
-        "lighteval": None if task.protocol or task.baseline else f"{task.harness_name}|0",
+        "lighteval": None if task.outside_lighteval else f"{task.harness_name}|0",
         "inspect": f"medical_tasks/{task.name}",
         "title": task.title,
         "version": task.version,
@@ -75,8 +82,18 @@ def _task(task: TaskSpec) -> dict[str, Any]:
         "options": dict(task.options),
         "arguments": {**task.arguments, **task.scoring_arguments},
         "protocol": task.protocol or None,
+        "roles": dict(task.roles),
         "baseline": task.baseline or None,
     }
+
+
+def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
+    """Writes another package's `tasks.json`, and in `cards/` a folder for each of its datasets; returns what changed."""
+    texts = {folder / MANIFEST_FILE: manifest_text(benchmarks)}
+    for benchmark in benchmarks:
+        for source in benchmark.sources():
+            texts |= _generated(folder / "cards", source, benchmark)
+    return _written(texts)
 
 
 def write_manifest(root: Path) -> list[Path]:
@@ -85,7 +102,10 @@ def write_manifest(root: Path) -> list[Path]:
 
 
 def check_manifest(root: Path) -> list[str]:
-    """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs; a line each that is wrong."""
+    """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs.
+
+    A line each that is wrong.
+    """
     return _problems(_of_project(root))
 
 
@@ -110,7 +130,10 @@ def _problems(texts: Mapping[Path, str]) -> list[str]:
 
 
 def _of_project(root: Path) -> dict[Path, str]:
-    """What is generated outside of the Hub folders; in a folder without the project's files, `tasks.json` alone."""
+    """What is generated outside of the Hub folders.
+
+    In a folder without the project's files, `tasks.json` alone.
+    """
     made = {root / MANIFEST_FILE: manifest_text()}
     for name, generated in (("setup.cfg", _with_packages), ("README.md", _with_table)):
         if (root / name).is_file():
@@ -133,7 +156,7 @@ _SHOWN = 4
 
 def _with_table(text: str, root: Path) -> str:
     rows = ["| benchmark | tasks | data |", "|---|---|---|"]
-    for benchmark in benchmarks():
+    for benchmark in own_benchmarks():
         first = ", ".join(f"`{task.name}`" for task in benchmark.tasks[:_SHOWN])
         more = f" and {len(benchmark.tasks) - _SHOWN} more" if len(benchmark.tasks) > _SHOWN else ""
         terms = dict.fromkeys(f"{spec.access}, {spec.licence}" for spec in benchmark.datasets)
@@ -149,39 +172,54 @@ def _with_table(text: str, root: Path) -> str:
 
 
 def check_cards(root: Path | None = None) -> list[str]:
-    """Compares the Hub folders, by default those that ship with the package, with the sources; a line each that is wrong."""
+    """Compares the Hub folders, by default those that ship with the package, with the sources.
+
+    A line each that is wrong.
+    """
     problems: list[str] = []
     place = root or _shipped()
-    for name in datasets():
+    sources = _own_sources()
+    for name, (source, benchmark) in sources.items():
         script = place / name / "build.py"
         if not script.is_file():
             problems.append(f"{script}: missing; every dataset has its builder class there")
-        problems += _problems(_generated(place, name))
+        texts = _generated(place, source, benchmark)
+        problems += _problems(texts)
         leaderboards = place / name / "eval.yaml"
-        if leaderboards.is_file() and leaderboards not in _generated(place, name):
+        if leaderboards.is_file() and leaderboards not in texts:
             problems.append(f"{leaderboards}: the dataset has no leaderboard; remove it")
     strange = [
-        path.parent
-        for path in sorted(place.glob("*/README.md"))
-        if path.parent.name not in datasets()
+        path.parent for path in sorted(place.glob("*/README.md")) if path.parent.name not in sources
     ]
     return [*problems, *(f"{folder}: belongs to no dataset of the suite" for folder in strange)]
 
 
 def write_cards(root: Path | None = None) -> list[Path]:
     """Writes the generated files of the Hub folders that differ from what the sources say; returns which."""
-    return [path for name in datasets() for path in _written(_generated(root or _shipped(), name))]
+    return [
+        path
+        for source, benchmark in _own_sources().values()
+        for path in _written(_generated(root or _shipped(), source, benchmark))
+    ]
+
+
+def _own_sources() -> dict[str, tuple[DatasetSource, Benchmark]]:
+    return {
+        source.spec.name: (source, benchmark)
+        for benchmark in own_benchmarks()
+        for source in benchmark.sources()
+    }
 
 
 def _shipped() -> Path:
     return Path(str(files("medical_tasks.hub_datasets")))
 
 
-def _generated(root: Path, name: str) -> dict[Path, str]:
-    source = dataset_source(name)
+def _generated(root: Path, source: DatasetSource, benchmark: Benchmark) -> dict[Path, str]:
+    """The texts of a dataset's generated files, by path."""
     texts = {
         "README.md": card_text(source),
         "croissant.json": croissant_text(source),
-        "eval.yaml": eval_text(source.spec, tuple(tasks().values())),
+        "eval.yaml": eval_text(source.spec, benchmark.tasks),
     }
-    return {root / name / file: text for file, text in texts.items() if text}
+    return {root / source.spec.name / file: text for file, text in texts.items() if text}

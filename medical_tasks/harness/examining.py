@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import medical_tasks.plugins as plugins
 from medical_tasks._version import __version__
-from medical_tasks.catalog import datasets
+from medical_tasks.catalog import benchmarks, datasets
 from medical_tasks.data.dataset_store import BuiltConfig, built_configs, datasets_home
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.harness import lighteval_launcher
@@ -88,7 +89,17 @@ def _major(version: str) -> int:
 def examine() -> list[Finding]:
     """Looks at everything, in a fixed order: suite, optional parts, versions, machine, processes, data."""
     suite = Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
-    return [suite, *_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_data()]
+    parts = [*_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_data()]
+    return [suite, *_plugins(), *parts]
+
+
+def _plugins() -> Iterator[Finding]:
+    """The other packages that register something, and what of theirs cannot be used."""
+    benchmarks()  # looks at every one
+    for package, names in plugins.packages().items():
+        yield Finding("ok", f"plugin {package}", f"registers {', '.join(names)}")
+    for problem in plugins.problems():
+        yield Finding("warning", f"plugin {problem.package}", f"{problem.name}: {problem.reason}")
 
 
 def _parts() -> Iterator[Finding]:

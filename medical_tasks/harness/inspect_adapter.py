@@ -12,6 +12,7 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +29,7 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageUser,
     GenerateConfig,
+    get_model,
 )
 from inspect_ai.scorer import (
     Metric,
@@ -43,6 +45,7 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from rich.markup import escape
 
+import medical_tasks.plugins as plugins
 from medical_tasks.data.task_data import leaking_examples, load_task_data, open_protocol, prompt_set
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.guard import policy
@@ -56,6 +59,7 @@ from medical_tasks.harness.judging import (
 from medical_tasks.io.files import read_text
 from medical_tasks.runs.numbers import explanation
 from medical_tasks.spec import (
+    Answer,
     Ask,
     DatasetSpec,
     Dialogue,
@@ -64,6 +68,7 @@ from medical_tasks.spec import (
     MultiStep,
     PromptSet,
     TaskSpec,
+    Turn,
 )
 
 _CLUSTER = "cluster"
@@ -119,6 +124,15 @@ def inspect_task(
     )
 
 
+def _conversation(state: TaskState) -> tuple[Message, ...]:
+    """The chat of a sample; what is no message of the three plain roles is left out."""
+    return tuple(
+        Message(role=message.role, content=message.text)
+        for message in state.messages
+        if message.role != "tool"
+    )
+
+
 _ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 
 
@@ -142,21 +156,34 @@ def _protocol_solver(protocol: MultiStep, items: dict[str, Item], prompts: Promp
     def follow_protocol() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
             item = items[str(state.sample_id)]
-            opening = prompts.render(item)
-            answers: list[str] = []
-            while True:
-                state = await generate(state)
-                answers.append(state.output.completion)
-                dialogue = Dialogue(item=item, opening=opening, answers=tuple(answers))
+            dialogue = Dialogue(item=item, opening=prompts.render(item), answers=())
+            turn: Turn = Ask(dialogue.opening)
+            while isinstance(turn, Ask):
+                state, dialogue = await _asked(turn, state, dialogue, generate)
                 (turn,) = await asyncio.to_thread(protocol.next_turns, [dialogue], memory)
-                if not isinstance(turn, Ask):
-                    state.output.completion = turn.text
-                    return state
-                state.messages = [_chat_message(message) for message in turn.messages]
+            state.output.completion = turn.text
+            if turn.conversation:
+                state.messages = [_chat_message(message) for message in turn.conversation]
+            return state
 
         return solve
 
     return follow_protocol()
+
+
+async def _asked(
+    turn: Ask, state: TaskState, dialogue: Dialogue, generate: Generate
+) -> tuple[TaskState, Dialogue]:
+    """Asks the model, or the one that `--model-role` names for a role, and adds what it says."""
+    chat = [_chat_message(message) for message in turn.messages]
+    if not turn.role:
+        state.messages = chat
+        state = await generate(state)
+        answers = (*dialogue.answers, state.output.completion)
+        return state, replace(dialogue, answers=answers)
+    output = await get_model(role=turn.role, required=True).generate(chat)
+    said = (*dialogue.replies.get(turn.role, ()), output.completion)
+    return state, replace(dialogue, replies={**dialogue.replies, turn.role: said})
 
 
 @metric(name="pooled")
@@ -228,10 +255,13 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
                     f"{task.name}: sample {name!r} of the log is on other data, its answer key differs. Name the configuration of "
                     "the log's questions: -S config=NAME"
                 )
+            answer = Answer(
+                text=text, conversation=_conversation(state), finish=str(state.output.stop_reason)
+            )
             if judge is not None:
-                (one,) = await asyncio.to_thread(judge.score, task, [item], [text])
+                (one,) = await asyncio.to_thread(judge.score, task, [item], [answer])
             else:
-                (one,) = task.benchmark.score_items(task, [item], [text])
+                (one,) = task.benchmark.score_items(task, [item], [answer])
             # What has no verdict is nan, which inspect counts as unscored.
             value = {
                 shown: one.values.get(metric.name, math.nan) for shown, metric in metrics.items()
@@ -285,24 +315,37 @@ def load(
     _require_open(task, spec)
     _require_written(task)
     try:
-        part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
-        given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
-        checkout = None if upstream is None else Path(upstream)
-        asked = prompt_set(
-            task,
-            prompts,
-            checkout,
-            arguments=given,
-            config=part.config,
-            exemplars=part.exemplars,
-        )
-        options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
-        scored = registered_scorer(task)(
-            **{name: value for name, value in options.items() if value is not None}
-        )
-        return inspect_task(task, part.items, asked, part.revision, scored, checkout)
+        return _loaded(task, spec, config, data, prompts, upstream, arguments)
     except MedicalTasksError as error:
         raise _options_told(error) from error
+
+
+@plugins.telling()
+def _loaded(
+    task: TaskSpec,
+    spec: DatasetSpec,
+    config: str | None,
+    data: str | None,
+    prompts: str,
+    upstream: str | None,
+    arguments: Mapping[str, Any] | None,
+) -> Task:
+    part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
+    given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
+    checkout = None if upstream is None else Path(upstream)
+    asked = prompt_set(
+        task,
+        prompts,
+        checkout,
+        arguments=given,
+        config=part.config,
+        exemplars=part.exemplars,
+    )
+    options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
+    scored = registered_scorer(task)(
+        **{name: value for name, value in options.items() if value is not None}
+    )
+    return inspect_task(task, part.items, asked, part.revision, scored, checkout)
 
 
 def _options_told(error: MedicalTasksError) -> PrerequisiteError:

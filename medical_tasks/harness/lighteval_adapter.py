@@ -45,7 +45,7 @@ from medical_tasks.harness.lighteval_launcher import (
 )
 from medical_tasks.models.base import ChoiceScores
 from medical_tasks.runs.estimation import Estimator
-from medical_tasks.spec import Item, ItemScore, MetricSpec, PromptSet, TaskSpec
+from medical_tasks.spec import Answer, Item, ItemScore, Message, MetricSpec, PromptSet, TaskSpec
 
 logger = logging.getLogger(__name__)
 
@@ -86,11 +86,9 @@ class _Score(SampleLevelComputation):
             else choices_texts(model_response, len(doc.choices))
         )
         # Settings of the scoring have no place on lighteval's command line.
-        settings: dict[str, str] | None = {} if self.task.scoring_arguments else None
         item = _item(self.task, doc.specific)
-        scores = self.task.benchmark.score_items(
-            self.task, [item] * len(texts), texts, arguments=settings
-        )
+        answers = [_answer(doc, text) for text in texts]
+        scores = self.task.benchmark.score_items(self.task, [item] * len(texts), answers)
         if asks_text:
             _log_unclear(self.task, scores[0])
             return {metric.name: metric_value(metric, scores[0]) for metric in metrics.values()}
@@ -104,6 +102,12 @@ class _Score(SampleLevelComputation):
                 ", ".join(lacking),
             )
         return found
+
+
+def _answer(doc: Doc, text: str) -> Answer:
+    """A reply with its question; lighteval does not say why the model ended it."""
+    asked = Message(role="user", content=doc.query)
+    return Answer(text=text, conversation=(asked, Message(role="assistant", content=text)))
 
 
 def _log_unclear(task: TaskSpec, score: ItemScore) -> None:
@@ -148,7 +152,8 @@ class _JudgedAnswers:
         asked = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
         if asked != self._texts:
             items = [_item(self.task, doc.specific) for doc in docs]
-            self._scores = self.judge.score(self.task, items, texts)
+            answers = [_answer(doc, text) for doc, text in zip(docs, texts, strict=True)]
+            self._scores = self.judge.score(self.task, items, answers)
             self._texts = asked
             shown = redact_reason if policy.protecting() else str
             missing = Counter(
@@ -303,31 +308,30 @@ class _Config(LightevalTaskConfig):
 
 def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
     """One configuration a task under its harness name, and a copy under its bare name: lighteval drops `medical|` of the first."""
-    configs: list[LightevalTaskConfig] = []
     wanted = wanted_config()
-    for task in tasks:
-        spec = dataset_of(task)
-        judge = HarnessJudge(harness_request(task=task)) if task.judge else None
-        for name in (task.harness_name, task.name):
-            configs.append(
-                _Config(
-                    name=name,
-                    prompt_function=_Prompt(task, judge),
-                    hf_repo=str(datasets_home() / spec.name),
-                    hf_subset=wanted if wanted in spec.configs else spec.default_config,
-                    hf_filter=partial(task.benchmark.keeps, task)
-                    if task.benchmark.mixed_rows
-                    else None,
-                    metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
-                    hf_avail_splits=split_names(task.split),
-                    # lighteval asks each row once.
-                    evaluation_splits=split_names(task.split) * task.items_a_row,
-                    generation_size=task.generation_size,
-                    stop_sequence=list(task.stop),
-                    version=int(task.version.split("-")[0]),
-                )
-            )
-    return configs
+    return [
+        _config(task, name, wanted) for task in tasks for name in (task.harness_name, task.name)
+    ]
+
+
+def _config(task: TaskSpec, name: str, wanted: str | None) -> LightevalTaskConfig:
+    spec = dataset_of(task)
+    judge = HarnessJudge(harness_request(task=task)) if task.judge else None
+    mixed = task.benchmark.mixed_rows
+    return _Config(
+        name=name,
+        prompt_function=_Prompt(task, judge),
+        hf_repo=str(datasets_home() / spec.name),
+        hf_subset=wanted if wanted in spec.configs else spec.default_config,
+        hf_filter=partial(task.benchmark.keeps, task) if mixed else None,
+        metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
+        hf_avail_splits=split_names(task.split),
+        # lighteval asks each row once.
+        evaluation_splits=split_names(task.split) * task.items_a_row,
+        generation_size=task.generation_size,
+        stop_sequence=list(task.stop),
+        version=int(task.version.split("-")[0]),
+    )
 
 
 _MOST: Final = 5000  # of possible answers; five choices have nine at most

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 from unittest import mock
 
+import medical_tasks.plugins as plugins
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import (
     IncompleteError,
@@ -150,7 +151,8 @@ def command_line() -> dict[str, Any]:
 def as_lighteval_shows_it() -> Iterator[None]:
     """Gives an error of this suite the form that lighteval's command shows as a message; it shows others as tracebacks."""
     try:
-        yield
+        with plugins.telling():
+            yield
     except MedicalTasksError as error:
         shown = type(type(error).__name__, (type(error), _click("exceptions").ClickException), {})
         raise shown(str(error)) from error

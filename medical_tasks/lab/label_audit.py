@@ -17,6 +17,7 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
     labels_of_file,
 )
 from medical_tasks.benchmarks.medcalc_bench.data import read_rows
+from medical_tasks.benchmarks.medcalc_bench.declarations import MEDCALC_BENCH
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     answer_text,
     decimal_or_none,
@@ -27,16 +28,15 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     score_steps,
 )
 from medical_tasks.benchmarks.medcalc_bench.golds import golds_of
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH
 from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
 from medical_tasks.calculators.steps import quiet
-from medical_tasks.data.construction import write_table
 from medical_tasks.data.dataset_source import steps_to_get
 from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
+from medical_tasks.io.tables import write_table
 from medical_tasks.lab.options import Audit
 from medical_tasks.lab.v1_labels import label as v1_label
 

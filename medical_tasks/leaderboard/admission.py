@@ -26,7 +26,10 @@ from medical_tasks.spec import TaskSpec
 
 LEAST_COVERAGE: Final = 0.90
 RANKED_COVERAGE: Final = 0.98
-"""Share of the items that must be scored for a rank: a model that fails on the hard ones must not win by that."""
+"""Share of the items that must be scored for a rank.
+
+A model that fails on the hard ones must not win by that.
+"""
 
 _CONFIDENCE: Final = 0.95
 # Not of a dataset that everybody has: the demo, one's own questions, and generated ones.
@@ -44,7 +47,7 @@ class AdmissionError(UsageError):
 
 
 def check_admission(package: Package) -> None:
-    """Raises `AdmissionError`, which names every task and rule, for a package, as it was read, that may not be submitted."""
+    """Raises `AdmissionError`, with every task and rule, for a package that may not be submitted."""
     specs, entries = tasks(), package.results["tasks"]
     reasons = [
         f"{name}: {reason}"
@@ -88,9 +91,15 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
     if not recipe["metrics"]:
         yield "its recipe lacks metrics. Run it again with this version of medical-tasks."
     if is_earlier(task, recipe):
-        yield f"task version {recipe['task_version']}, this leaderboard takes {task.version}. Run it again with this version."
+        yield (
+            f"task version {recipe['task_version']}, this leaderboard takes {task.version}. Run it "
+            "again with this version."
+        )
     if recipe["max_samples"] is not None:
-        yield f"only {recipe['max_samples']} items were asked (--max-samples). Run it on the whole split."
+        yield (
+            f"only {recipe['max_samples']} items were asked (--max-samples). Run it on the whole "
+            "split."
+        )
     if recipe["statistics"].get("confidence") != _CONFIDENCE:
         yield "its intervals are not of 95 %."
     if recipe["model"]["name"] == _GOLD:
@@ -102,7 +111,10 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
             "--judge JUDGE"
         )
     if config in _NOT_SHARED:
-        yield f"its data is the configuration {config}, which not everybody has alike. Run it on the official data."
+        yield (
+            f"its data is the configuration {config}, which not everybody has alike. Run it on the "
+            "official data."
+        )
     elif split not in _splits(task):
         yield f"its split is {short(split)}, this leaderboard takes {task.split}."
     if _share(entry) < LEAST_COVERAGE:
@@ -294,7 +306,7 @@ def places(
 
 
 def holders(submission: Submission, others: Iterable[Submission]) -> list[Submission]:
-    """Those accepted under a name that cannot be told apart from this submission's, the one accepted first in front."""
+    """Those accepted under a name that cannot be told apart from this one's, the first in front."""
     key = key_of(submission)
     return sorted(
         (other for other in others if _is_other(other, submission) and key_of(other) == key),
@@ -330,7 +342,8 @@ def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str
 def named(submission: Submission) -> str:
     """A submission for a message: its id, and the name it has."""
     who = submission.submitter
-    return f"{submission.id} ({one_line(who.model)}, {one_line(who.organisation) or 'no organisation named'})"
+    organisation = one_line(who.organisation) or "no organisation named"
+    return f"{submission.id} ({one_line(who.model)}, {organisation})"
 
 
 def _is_other(other: Submission, submission: Submission) -> bool:

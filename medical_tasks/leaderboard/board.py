@@ -1,4 +1,4 @@
-"""The board: submissions in a store with the history of their decisions, the entries that it shows, and its state at one moment.
+"""The board: submissions in a store, the history of their decisions, and the entries shown.
 
 `submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it, one file an
 event. A package without an event was left by a killed process or a full store: it is pending, and
@@ -61,7 +61,10 @@ def event_name(submission: str, number: int) -> str:
 
 
 class Board:
-    """Submissions in a store, listed anew at each call, since other threads and processes may use it; its files never change."""
+    """Submissions in a store, whose files never change.
+
+    They are listed anew at each call, since other threads and processes may use it.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""How many packages arrive at once, how long each may take and how large it may be: none fills memory or disk, or shuts others out.
+"""How many packages arrive at once, how long each may take, and how large it may be.
+
+None fills memory or disk, or shuts others out.
 
 None is refused for the number of others: where an address, or all together, would have too many at
 once, the slowest ends.
@@ -19,7 +21,10 @@ from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
 
 LONGEST_HEAD: Final = 1 << 15
 """Bytes of an address and the headers."""
-_POLICY: Final = b"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'"
+_POLICY: Final = (
+    b"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    b"form-action 'none'"
+)
 HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -179,7 +184,8 @@ class Door:
         self._leave(slowest)
         slowest.end(
             503,
-            "Too many packages are uploaded at this moment, and this was the slowest. Upload it again.",
+            "Too many packages are uploaded at this moment, and this was the slowest. Upload it "
+            "again.",
         )
 
     def _address(self, scope: Message) -> str:

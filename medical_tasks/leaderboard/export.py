@@ -1,4 +1,4 @@
-"""A finished run in the forms that other tools read, for `medical-tasks export`; `FORMATS` lists them.
+"""A finished run in the forms that other tools read; `export_formats` lists them.
 
 What a report may show is what is exported: of credentialed data ids, scores and hashes, and no
 text. Paths and addresses of this machine are taken out. A field that the run does not know is left
@@ -22,8 +22,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import medical_tasks.plugins as plugins
 from medical_tasks.catalog import dataset_spec, tasks
-from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.errors import MissingError, UsageError, did_you_mean, install_command
 from medical_tasks.guard import policy
 from medical_tasks.io.cells import table_cell
 from medical_tasks.io.files import WholeFile, read_bytes, readable
@@ -49,14 +50,19 @@ _OWNERLESS: Final = ("baseline", "inspect", "openai-api", "responses")
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a run has to export, made fit for strangers."""
+    """What a run has to export, made fit for strangers.
+
+    Attributes:
+        tasks: of the run.
+        written: when its results were.
+        named: the model as owner and name, where the user says it.
+        left_open: what its form asks for and the run does not know.
+    """
 
     tasks: Sequence[ReportTask]
-    written: datetime  # when its results were
-    named: str = ""  # the model as owner and name, where the user says it
-    left_open: list[str] = field(
-        default_factory=list
-    )  # what its form asks for and the run does not know
+    written: datetime
+    named: str = ""
+    left_open: list[str] = field(default_factory=list)
 
     def leave_open(self, name: str) -> str:
         """Leaves a field empty, and says so."""
@@ -104,11 +110,45 @@ class Run:
         return f"{_portable(self.owner or 'unknown')}/{_portable(self.model.rpartition('/')[2])}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExportFormat:
+    """A form that runs are exported in; packages register some (`medical_tasks.exports`).
+
+    Attributes:
+        name: what `--to` calls it.
+        files: makes the content of its files, by path below `--out`.
+    """
+
+    name: str
+    files: Callable[[Run], Mapping[str, str]]
+
+
 class Exported(NamedTuple):
     """What was written."""
 
     files: list[Path]
     left_open: list[str]  # fields that the form has and the run does not know
+
+
+def export_formats() -> dict[str, ExportFormat]:
+    """Every form by name: the project's own, then those of other packages."""
+    known: dict[str, ExportFormat] = {}
+    for plugin, each in plugins.objects("medical_tasks.exports", ExportFormat):
+        if each.name in known:
+            plugins.leave_out(plugin, f"there is a form {each.name} already")
+        else:
+            known[each.name] = each
+    return known
+
+
+def export_format(name: str) -> ExportFormat:
+    """Finds a form by its name."""
+    known = export_formats()
+    if name not in known:
+        raise UsageError(
+            f"--to {name}: no form of this name.{did_you_mean(name, known)} Forms: {', '.join(known)}."
+        )
+    return known[name]
 
 
 def export_run(
@@ -120,7 +160,7 @@ def export_run(
     model_name: str = "",
     force: bool = False,
 ) -> Exported:
-    """Writes a finished run in another tool's form, one of `FORMATS`, into the folder `out`.
+    """Writes a finished run in another tool's form, one of `export_formats`, into the folder `out`.
 
     Args:
         folder: of the run.
@@ -145,7 +185,7 @@ def export_run(
             replace(task, entry=clean[task.name], items=_exported(task)) for task in data.tasks
         ]
         run = Run(tasks=shown, written=written, named=model_name)
-        files = write_files(FORMATS[form](run), out, force=force, whole=True)
+        files = write_files(export_format(form).files(run), out, force=force, whole=True)
     return Exported(files, run.left_open)
 
 
@@ -318,7 +358,7 @@ def _lines(rows: Iterable[Any]) -> str:
 
 
 def _every_eval_ever(run: Run) -> dict[str, str]:
-    """A record a task in the folders of the datastore, with a line an item of the headline metric."""
+    """A record a task in the folders of the datastore, and a line an item of its headline."""
     files = {}
     for task in run.tasks:
         path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"
@@ -433,12 +473,12 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return _NOT_TEXT.sub("\ufffd", text.getvalue())
 
 
-FORMATS: Final[Mapping[str, Callable[[Run], dict[str, str]]]] = {
-    "every-eval-ever": _every_eval_ever,
-    "chai-card": partial(_text, name="chai_card.xml"),
-    "tripod-llm": partial(_text, name="tripod_llm.md"),
-    "inspect-log": _inspect,
-    "lm-eval-json": _lm_eval,
-    "csv": _csv,
-}
-"""What `--to` takes, with what makes its files by path."""
+EXPORTS: Final = (
+    ExportFormat(name="every-eval-ever", files=_every_eval_ever),
+    ExportFormat(name="chai-card", files=partial(_text, name="chai_card.xml")),
+    ExportFormat(name="tripod-llm", files=partial(_text, name="tripod_llm.md")),
+    ExportFormat(name="inspect-log", files=_inspect),
+    ExportFormat(name="lm-eval-json", files=_lm_eval),
+    ExportFormat(name="csv", files=_csv),
+)
+"""The project's own forms, as it registers them."""

@@ -12,7 +12,14 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self, cast
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
 
 from medical_tasks.io.forms import (
     Count,
@@ -24,19 +31,17 @@ from medical_tasks.io.forms import (
     OpenForm,
     Plain,
     complaint,
-    follows,
 )
 from medical_tasks.io.untrusted import is_one_line
 from medical_tasks.leaderboard.submission_package.contents import NAN, not_sound
 from medical_tasks.leaderboard.submission_package.submitters import name_problem
-from medical_tasks.models.usage import FORECAST
 from medical_tasks.report import forms as results
 from medical_tasks.runs.results import SCHEMA_VERSION, JsonDict, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 LONGEST_ID: Final = 200
 LARGEST: Final = 1e9
-"""The largest value, and the largest denominator, of an item on a metric that has no end of its own."""
+"""The largest value, and denominator, of an item on a metric that has no end of its own."""
 
 _LONGEST_NOTE: Final = 200_000
 _LONGEST_ANSWER: Final = 1_000_000
@@ -130,14 +135,10 @@ class ManifestForm(Form):
 # --- results.json
 
 
-class Coverage(Form):
-    """As in every run; older suites did not tell unclear answers from wrong ones."""
+class Coverage(results.Coverage):
+    """As in every run; that it says nothing else follows from the items."""
 
     asked: Count = Field(ge=1)
-    answered: Count
-    scored: Count
-    unscored: Counts
-    unclear: Counts = Field({})
 
     @model_validator(mode="after")
     def _unclear_are_answered(self) -> Self:
@@ -220,31 +221,17 @@ class Recipe(Form):
     adjudication: Settings = Field({})
 
 
-class JudgeVerdicts(Form):
-    """How many questions the judge was asked."""
-
-    asked: Count
-    decided: Count
-    unscored: Counts
-
-
-class Judge(Form):
+class Judge(results.Judge):
     """What the judge did; tokens of their own are of older suites."""
 
+    model_config = ConfigDict(extra="forbid")
+
     name: Id
-    comparable: bool
     votes: int = Field(ge=1, le=99)
-    verdicts: JudgeVerdicts
-    from_store: Count
-    calls: Count
-    votes_saved: Count
     reasked: Count
     prompt_tokens: Count = 0
     output_tokens: Count = 0
     tokens_estimated: bool = False
-    usage: results.Usage = None
-    forecast: Annotated[Any, follows(FORECAST)] = None
-    check: str
     trouble: str | None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from medical_tasks.catalog import tasks
 from medical_tasks.errors import MissingError, UsageError, listed
@@ -21,6 +21,22 @@ from medical_tasks.leaderboard.submission_package.contents import Package, Verif
 from medical_tasks.runs.numbers import coverage, interval, metric_label, valued
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.results import JsonDict
+
+_ENTRY_HEADER: Final = (
+    "task",
+    "model",
+    "organisation",
+    "state",
+    "metric",
+    "value",
+    "95 % interval",
+    "scored",
+    "rank",
+    "group",
+)
+_REPORTED: Final = (
+    "reported: of papers, not verified, without a rank; how each differs: `differences` of --json"
+)
 
 Told = tuple[list[str], Any]
 """Lines for people, and what `--json` prints."""
@@ -189,62 +205,37 @@ def package_lines(submission: Submission, package: Package, accepted: Sequence[S
 
 def entry_lines(entries: Sequence[Entry]) -> Told:
     """A line an entry, by its task's headline, with its places."""
-    headlines = {name: task.metrics[0] for name, task in tasks().items()}
-    places: dict[int, RankRange | None] = {}
-    for name, headline in headlines.items():
-        of_task = [entry for entry in entries if entry.task == name]
-        places |= zip(map(id, of_task), rank_ranges(of_task, headline), strict=True)
-    content = [
-        {**asdict(entry), "rank": asdict(rank) if (rank := places[id(entry)]) else None}
-        for entry in entries
-    ]
+    ranks = _ranks(entries)
+    content = [{**asdict(entry), "rank": rank and asdict(rank)} for entry, rank in ranks]
+    if not entries:
+        return ["no entries"], content
     rows = []
     notes: dict[str, None] = {}
-    for entry in entries:
-        name = headlines[entry.task].name
-        # Of a published result the one that its authors count by, where it lacks ours.
-        theirs = [
-            theirs_name
-            for theirs_name, ours in entry.beside.items()
-            if ours == name and theirs_name in entry.metrics
-        ]
-        counted = name if name in entry.metrics or not theirs else theirs[0]
+    for entry, rank in ranks:
+        headline = tasks()[entry.task].metrics[0].name
+        counted = entry.counted_by(headline)
         metric = entry.metrics.get(counted)
         if entry.state == "reported":
-            notes[
-                "reported: of papers, not verified, without a rank; how each differs: `differences` of --json"
-            ] = None
-        if counted != name:
-            notes[f"{counted}: what a paper reports beside {name}; the two do not count alike"] = (
-                None
-            )
+            notes[_REPORTED] = None
+        if counted != headline:
+            beside = f"{counted}: what a paper reports beside {headline}"
+            notes[f"{beside}; the two do not count alike"] = None
         figures = ("n/a", "n/a") if metric is None else (valued(metric), interval(metric))
         counts = {"coverage": entry.coverage, "metrics": entry.metrics}
         scored = "n/a" if entry.coverage is None else coverage(counts, metric)
-        names = (
-            entry.task,
-            one_line(entry.model, 40),
-            one_line(entry.organisation, 40),
-            entry.state,
-        )
-        rows.append(
-            (*names, counted, *figures, scored, str(places[id(entry)] or "n/a"), entry.group)
-        )
-    header = (
-        "task",
-        "model",
-        "organisation",
-        "state",
-        "metric",
-        "value",
-        "95 % interval",
-        "scored",
-        "rank",
-        "group",
-    )
-    return [*align(header, rows), *(f"note: {note}" for note in notes)] if rows else [
-        "no entries"
-    ], content
+        names = (one_line(entry.model, 40), one_line(entry.organisation, 40), entry.state)
+        place = str(rank or "n/a")
+        rows.append((entry.task, *names, counted, *figures, scored, place, entry.group))
+    return [*align(_ENTRY_HEADER, rows), *(f"note: {note}" for note in notes)], content
+
+
+def _ranks(entries: Sequence[Entry]) -> list[tuple[Entry, RankRange | None]]:
+    """Entries with their ranks by the headline of their task, in their order."""
+    ranks: dict[int, RankRange | None] = {}
+    for name, task in tasks().items():
+        of_task = [entry for entry in entries if entry.task == name]
+        ranks |= zip(map(id, of_task), rank_ranges(of_task, task.metrics[0]), strict=True)
+    return [(entry, ranks[id(entry)]) for entry in entries]
 
 
 def check_lines(check: StoreCheck) -> Told:

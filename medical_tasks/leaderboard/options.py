@@ -185,8 +185,12 @@ class Export(WithRunData, WithTables):
 
     run: RunFolder
     to: Annotated[
-        Literal["every-eval-ever", "chai-card", "tripod-llm", "inspect-log", "lm-eval-json", "csv"],
-        Option("the form to write"),
+        str,
+        Option(
+            "the form to write: every-eval-ever, chai-card, tripod-llm, inspect-log, "
+            "lm-eval-json, csv, or one that a package registers",
+            metavar="FORM",
+        ),
     ]
     out: Annotated[Path, Option("folder for the files", metavar="DIR")]
     model_name: Annotated[

@@ -1,4 +1,7 @@
-"""Which results can stand in one ranking, and their ranks as ranges (rules: `docs/leaderboard.md`)."""
+"""Which results can stand in one ranking, and their ranks as ranges.
+
+`docs/leaderboard.md` has the rules.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +141,10 @@ def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
 
 
 def group_label(recipe: Recipe) -> str:
-    """Says in words what a group has in common, beside the task (`v1.0 test (952aa5a194), prompts own, judge X, 5 votes`)."""
+    """Says in words what a group has in common, beside the task.
+
+    Example: `v1.0 test (952aa5a194), prompts own, judge X, 5 votes`.
+    """
     data = mapping(recipe.get("data"))
     parts = [f"{data.get('config')} {data.get('split')} ({str(data.get('rows_sha256'))[:_DIGITS]})"]
     prompts = mapping(recipe.get("prompts"))

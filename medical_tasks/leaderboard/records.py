@@ -1,4 +1,6 @@
-"""What a leaderboard knows: submissions with their history, and the entries it shows; how events are written and read.
+"""What a leaderboard knows: submissions with their history, and the entries that it shows.
+
+How events are written and read.
 
 The store is read without trust. A package was checked when it was submitted, and its first event
 holds its hash.
@@ -61,7 +63,27 @@ class Submission:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One model's result on one task: a row of a benchmark's table."""
+    """One model's result on one task: a row of a benchmark's table.
+
+    Attributes:
+        model: as the submitter, or the paper, names it.
+        organisation: who submitted it; of a published result the paper.
+        task: the task's name.
+        benchmark: the title of its benchmark.
+        metrics: as in `results.json`; of a published result values alone.
+        state: how far it was checked.
+        group: what it can be ranked with: `ranking.group_of`.
+        breakdown: as in `results.json`.
+        coverage: likewise; None where a paper does not say.
+        setting: what tells it from other results of the same model.
+        recipe: as in `results.json`; {} for a published result.
+        submission: the id of the submission that it is of; "" for a published result.
+        at: the day when it was submitted.
+        url: a page of the model, or of the paper.
+        differences: why it has no rank, or how a paper's setting differs, a sentence each.
+        beside: of a published result, our metric for one of the authors' (`PublishedResult`).
+        usage: as in `results.json`; empty where it does not say.
+    """
 
     model: str
     organisation: str
@@ -79,7 +101,13 @@ class Entry:
     url: str = ""
     differences: Sequence[str] = ()
     beside: Mapping[str, str] = field(default_factory=dict)
-    usage: Json = field(default_factory=dict)  # of `results.json`; empty where it does not say
+    usage: Json = field(default_factory=dict)
+
+    def counted_by(self, headline: str) -> str:
+        """The headline, or, of a paper that lacks it, the metric that its authors count by."""
+        theirs = (name for name, ours in self.beside.items() if ours == headline)
+        known = (name for name in (headline, *theirs, *self.metrics) if name in self.metrics)
+        return next(known, headline)
 
 
 TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {
@@ -173,7 +201,7 @@ def read_event(name: str, content: bytes, *, first: bool) -> tuple[Event, Submit
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:
-    """Raises `DamagedError` unless these events, the oldest first, are one submission's and can follow each other."""
+    """Raises `DamagedError` unless these events can be one submission's, the oldest first."""
     if events[0].state != "pending":
         raise DamagedError(f"{name}: its history begins with {events[0].state}, not with pending.")
     for number, event in enumerate(events, start=1):

@@ -1,4 +1,6 @@
-"""Serves the leaderboard's pages, makes them anew when the store changes, and takes packages: POST the zip file to `/submit`.
+"""Serves the leaderboard's pages, makes them anew when the store changes, and takes packages.
+
+POST the zip file to `/submit`.
 
 The pages are files (`site.py`); nothing is computed for a reader, and another process makes them.
 `/submit` checks a package and says what would be shown; with `?confirm=yes` it submits it. Nothing
@@ -43,7 +45,10 @@ _LOG: Final = logging.getLogger(__name__)
 STORE_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_STORE"
 PORT_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PORT"
 PROXY_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PROXY"
-"""Set to anything where a reverse proxy of one's own passes visitors on; on a Space there always is one."""
+"""Set to anything where a reverse proxy of one's own passes visitors on.
+
+On a Space there always is one.
+"""
 DEFAULT_PORT: Final = 7860
 _HIGHEST_PORT: Final = 65535
 _HEAD_S: Final = 20.0
@@ -232,7 +237,7 @@ def server_of(store: str, folder: Path) -> uvicorn.Server:
 
 
 class Files:
-    """Answers with the files of a site, packed where a browser takes that, and with none that is hidden."""
+    """Answers with the files of a site, packed where a browser takes that; with no hidden one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()

@@ -1,4 +1,6 @@
-"""The leaderboard's pages as plain files, made from a store: any web server, or a static Space, serves them.
+"""The leaderboard's pages as plain files, made from a store.
+
+Any web server, or a static Space, serves them.
 
 `index.html` holds every view. It reads `data/board.json` (each result with its headline),
 `data/tasks/TASK.json` (every metric, and what papers report), `data/queue.json` (submissions and
@@ -51,7 +53,10 @@ from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 CACHE: Final = ".results.jsonl"
-"""What was read of the packages, a line a submission, so that each is read once; by it a folder is known as a site."""
+"""What was read of the packages, a line a submission, so that each is read once.
+
+By it a folder is known as a site.
+"""
 _FORMAT: Final = 3
 _ASSETS: Final = "leaderboard/assets"
 _COLUMNS: Final = (
@@ -76,7 +81,9 @@ _Found = JsonDict
 
 
 def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
-    """Writes or updates the pages in `out`, a folder that is new, empty or a site; returns how many results they show.
+    """Writes or updates the pages in `out`; returns how many results they show.
+
+    `out` is a folder that is new, empty or a site.
 
     Each file is replaced as a whole, the tables after the packages that they name. `uploads`: the
     server takes submissions.
@@ -85,7 +92,8 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
     submissions = board.submissions()
     queue = out / "data" / "queue.json"
     if not (submissions or board.damaged) and queue.is_file() and read_bytes(queue) != b"[]":
-        raise MissingError(  # a folder that is not there looks like an empty store, and submissions never go
+        # A folder that is not there looks like an empty store, and submissions never go.
+        raise MissingError(
             f"{out}: these pages show submissions, and the store has none. See whether its folder "
             "is where --store says. To begin anew, choose another --out."
         )
@@ -170,7 +178,9 @@ def _open(name: str) -> bool:
 
 
 def _public(content: bytes, names: Sequence[str]) -> bytes:
-    """The package, or, with results on credentialed data, one with the scores of items and what a breakdown goes by alone.
+    """The package as everybody may have it.
+
+    With results on credentialed data it has the scores of items, and what breakdowns go by, alone.
 
     An item's hashes would let anybody who guesses an answer, such as a letter, find the right ones.
     """
@@ -256,11 +266,7 @@ def _submitted_row(entry: Entry, submission: Submission, results: Json, ranks: _
 
 def _paper_row(entry: Entry) -> _Found:
     """What a paper reports, by the metric that its authors count by where it lacks ours."""
-    headline = tasks()[entry.task].metrics[0].name
-    metric = next(
-        (name for name in (headline, *entry.beside, *entry.metrics) if name in entry.metrics),
-        headline,
-    )
+    metric = entry.counted_by(tasks()[entry.task].metrics[0].name)
     return {
         **dict.fromkeys((*_COLUMNS, "official", "words")),
         **{name: getattr(entry, name) for name in (*_OF_ENTRY, "setting", "metrics", "url")},
@@ -448,7 +454,7 @@ def _write_json(path: Path, content: Any) -> None:
 
 
 def _write(path: Path, content: bytes, *, zipped: bool = True) -> None:
-    """Replaces a file, unless it says so already, so that a browser that has it need not load it again."""
+    """Replaces a file, unless it says so already: a browser that has it need not load it again."""
     if path.is_file() and path.stat().st_size == len(content) and read_bytes(path) == content:
         return
     if zipped:

@@ -1,4 +1,4 @@
-"""Where a leaderboard keeps its files: one interface, a local folder or dataset repositories of the Hub behind it.
+"""Where a leaderboard keeps its files: a local folder, or a dataset repository of the Hub.
 
 Every file is written once. In a local folder it is written under a hidden name, synced and then
 linked to its own name, which fails where there is one: safe between processes without a lock that a

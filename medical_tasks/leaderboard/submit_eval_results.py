@@ -1,4 +1,4 @@
-"""Eval Results of the Hugging Face Hub: a run's headline number of each task, as files of a model repository.
+"""Eval Results of the Hugging Face Hub: a run's headline numbers, as files of a model's page.
 
     medical-tasks submit runs/my-run --to eval-results --dataset-repo kqa=OWNER/kqa --dataset-repo
     medcalc_bench=OWNER/medcalc medical-tasks submit runs/my-run --to eval-results --tasks kqa
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
@@ -58,74 +57,20 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Beside:
-    """What a submitter says beside the numbers; checked where it is made.
-
-    Attributes:
-        variant: tells a result from another of the same benchmark, in file name and notes.
-        notes: one line of their own.
-        date: when it was run; None leaves it to the commit that brings the file.
-        source: a page that says more: `url`, `name`, and the `user` or `org` whose page it is.
-    """
-
-    variant: str = ""
-    notes: str = ""
-    date: str | None = None
-    source: Mapping[str, str] = field(default_factory=dict)
-
-
 def run(arguments: SubmitEvalResults) -> int:
-    """Writes a file a task."""
-    source = {name: getattr(arguments, f"source_{name}") for name in ("url", "name", "user", "org")}
-    names = () if arguments.tasks is None else parse_task_names(arguments.tasks)
-    write_eval_results(
-        arguments.run,
-        [task.name for task in names],
-        arguments.out or DEFAULT_OUT,
-        repos=arguments.dataset_repo,
-        revisions=arguments.dataset_revision,
-        beside=Beside(
-            variant=_checked_variant(arguments.variant),
-            notes=_checked_notes(arguments.notes),
-            date=None if arguments.date is None else check_date(arguments.date),
-            source=check_source({name: text for name, text in source.items() if text is not None}),
-        ),
-        allow_partial=arguments.allow_partial,
-        force=arguments.force,
-    )
-    return 0
-
-
-def write_eval_results(
-    folder: Path,
-    names: Sequence[str],
-    out: Path,
-    *,
-    repos: Sequence[str],
-    revisions: Sequence[str] = (),
-    beside: Beside,
-    allow_partial: bool = False,
-    force: bool = False,
-) -> None:
-    """Writes a run's headline number of each task into the folder `out`, a file a task.
-
-    Args:
-        folder: of the run.
-        names: of the tasks; () for all.
-        out: where the files go.
-        repos: OWNER/NAME, or DATASET=OWNER/NAME, of the repositories that have the datasets.
-        revisions: their commits, likewise.
-        beside: what is said beside the numbers.
-        allow_partial: also where items have no score; the notes say so.
-        force: write over files that say something else.
-    """
+    """Writes a run's headline number of each task, a file a task."""
+    folder, out = arguments.run, arguments.out or DEFAULT_OUT
+    source = _checked_source(arguments)
+    variant, notes = _checked_variant(arguments.variant), _checked_notes(arguments.notes)
+    date = None if arguments.date is None else check_date(arguments.date)
+    named = () if arguments.tasks is None else parse_task_names(arguments.tasks)
     entries: Mapping[str, Entry] = read_results(folder)["tasks"]
-    tasks = [task_spec(name) for name in chosen_tasks(folder, entries, names)]
+    chosen = chosen_tasks(folder, entries, [task.name for task in named])
+    tasks = [task_spec(name) for name in chosen]
     datasets = list(dict.fromkeys(task.dataset for task in tasks))
-    _check_publishable(folder, tasks, entries, allow_partial=allow_partial)
-    repo_of = dataset_repos(repos, datasets)
-    revision_of = _by_dataset("--dataset-revision", revisions, datasets, "COMMIT")
+    _check_publishable(folder, tasks, entries, allow_partial=arguments.allow_partial)
+    repo_of = dataset_repos(arguments.dataset_repo, datasets)
+    revision_of = _by_dataset("--dataset-revision", arguments.dataset_revision, datasets, "COMMIT")
     for revision in revision_of.values():
         if _COMMIT.fullmatch(revision) is None:
             raise UsageError(
@@ -137,15 +82,15 @@ def write_eval_results(
     for task in tasks:
         entry = entries[task.name]
         share = entry["metrics"][task.metrics[0].name]["value"]
-        name = f"{task.name}_{beside.variant}" if beside.variant else task.name
+        name = f"{task.name}_{variant}" if variant else task.name
         results[f"{name}.yaml"] = hub.EvalResultEntry(
             dataset_id=repo_of[task.dataset],
             task_id=task.name,
             value=round(100 * share, _DECIMALS),
             dataset_revision=revision_of.get(task.dataset),
-            date=beside.date,
-            notes=result_notes(task, entry, variant=beside.variant, more=beside.notes),
-            **{f"source_{kind}": text for kind, text in beside.source.items()},
+            date=date,  # without one, that of the commit that brings the file
+            notes=result_notes(task, entry, variant=variant, more=notes),
+            **{f"source_{kind}": text for kind, text in source.items()},
         )
     texts = {
         file: yaml.safe_dump(
@@ -156,7 +101,7 @@ def write_eval_results(
         )
         for file, result in results.items()
     }
-    written = write_files(texts, out, force=force)
+    written = write_files(texts, out, force=arguments.force)
     for file, result in results.items():
         done = "written" if out.expanduser() / file in written else "says so already"
         tell(f"{out / file}: {result.task_id} {result.value} % on {result.dataset_id}, {done}")
@@ -165,6 +110,7 @@ def write_eval_results(
         "pull request. Nothing was sent anywhere.",
         files={out / file: vars(result) for file, result in results.items()},
     )
+    return 0
 
 
 def _check_publishable(
@@ -421,8 +367,15 @@ def check_date(text: str) -> str:
     return text
 
 
-def check_source(source: Mapping[str, str]) -> Mapping[str, str]:
-    """Checks where a result is from: `url`, `name`, and `user` or `org`, those that are given."""
+def _checked_source(arguments: SubmitEvalResults) -> dict[str, str]:
+    """Where a result is from: `url`, `name`, and `user` or `org`, those that are given."""
+    stated = {
+        "url": arguments.source_url,
+        "name": arguments.source_name,
+        "user": arguments.source_user,
+        "org": arguments.source_org,
+    }
+    source = {kind: text for kind, text in stated.items() if text is not None}
     if source and "url" not in source:
         raise UsageError(
             f"--source-{next(iter(source))}: says whose page it is; give --source-url as well."

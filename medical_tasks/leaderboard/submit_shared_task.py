@@ -136,37 +136,16 @@ def run(arguments: SubmitSharedTask) -> int:
         raise UsageError(
             f"--{given[0].replace('_', '-')}: has no meaning here, {why}. Leave it out."
         )
-    data = {name: getattr(arguments, name) for name in ("data", "source")}
     if checked is not None:
-        split = {name: getattr(arguments, name) for name in _OF_CHECK}
-        check_submission(checked, shared_tasks()[to], name=arguments.task, **data, **split)
+        _check(checked, arguments)
     elif arguments.run is not None:
-        made = {name: getattr(arguments, name) for name in _OF_RUN}
-        write_submission(arguments.run, to, name=arguments.task, **data, **made)
+        _write(arguments.run, arguments)
     return 0
 
 
-def check_submission(
-    path: Path,
-    target: SharedTask,
-    *,
-    name: str | None = None,
-    data: Path | None = None,
-    source: Path | None = None,
-    config: str | None = None,
-    split: str | None = None,
-) -> None:
-    """Checks a submission against the cases of a split; raises `IncompleteError` for its problems.
-
-    Args:
-        path: of the submission.
-        target: what knows its form.
-        name: the task that it is of, where its records do not say so.
-        data: folder of the built dataset.
-        source: the dataset's release, in place of `data`.
-        config: of the dataset.
-        split: of the dataset; None for the task's own.
-    """
+def _check(path: Path, arguments: SubmitSharedTask) -> None:
+    """Checks a submission against the cases of a split; raises `IncompleteError` for its problems."""
+    target, name = shared_tasks()[arguments.to], arguments.task
     records, problems = target.read_records(path)
     named = [task.name for task in parse_task_names(name or target.recognised(path, records))]
     if len(named) != 1 or named[0] not in target.TASKS:
@@ -175,9 +154,11 @@ def check_submission(
     every = task_spec(target.EVERY_CASE)
     spec = dataset_spec(task.dataset)
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
-        with with_source(task, source=source, data=data, config=config) as (built, chosen):
+        with with_source(
+            task, source=arguments.source, data=arguments.data, config=arguments.config
+        ) as (built, chosen):
             there = load_task_data(
-                every, spec, data=built, config=chosen, split=split or task.split
+                every, spec, data=built, config=chosen, split=arguments.split or task.split
             )
         cases = target.cases(task, there.items)
         problems += target.problems_of(task, cases, records)
@@ -192,25 +173,15 @@ def check_submission(
     )
 
 
-def write_submission(
-    folder: Path,
-    to: str,
-    *,
-    name: str | None = None,
-    out: Path | None = None,
-    responses: Path | None = None,
-    data: Path | None = None,
-    source: Path | None = None,
-    upstream: Path | None = None,
-    allow_problems: bool = False,
-) -> None:
-    """Writes a submission of a run's answers to the shared task `to`; tells what is in it.
+def _write(folder: Path, arguments: SubmitSharedTask) -> None:
+    """Writes a submission of a run's answers; tells what is in it.
 
-    Raises `IncompleteError` where it has problems, unless `allow_problems`. The other arguments are
-    those of `check_submission`, and where the run's answers are found.
+    Raises `IncompleteError` where it has problems, unless they are allowed.
     """
+    to, responses, out = arguments.to, arguments.responses, arguments.out
+    data, source = arguments.data, arguments.source
     target = shared_tasks()[to]
-    task, recipe = _task(folder, read_results(folder)["tasks"], name, to)
+    task, recipe = _task(folder, read_results(folder)["tasks"], arguments.task, to)
     out = out or Path(SUBMISSION).with_suffix(_ZIP if target.zipped(task) else ".json")
     spec = dataset_spec(task.dataset)
     private = not policy.text_allowed(spec)
@@ -225,7 +196,7 @@ def write_submission(
         with run_data(task, spec, recipe, data=data, source=source, whole=True) as there:
             of_run = replace(there, items=subset(there.items, recipe["max_samples"]))
             answers = run_responses(
-                task, of_run, recipe, folder, responses=responses, upstream=upstream
+                task, of_run, recipe, folder, responses=responses, upstream=arguments.upstream
             )
         submission = target.make_submission(task, there.items, answers)
         if not submission.answered:
@@ -233,7 +204,7 @@ def write_submission(
                 f"{folder}: no case is answered, so there is nothing to submit. Give its command "
                 "again."
             )
-        if submission.problems and not allow_problems:
+        if submission.problems and not arguments.allow_problems:
             some_lack = submission.answered < len(there.items)
             again = (
                 "Give the run's command again for what is missing. Or write"

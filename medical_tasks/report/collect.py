@@ -63,7 +63,10 @@ _UNKNOWN: Final = (
     "metrics mean can be said: the numbers are as the run wrote them. A report by the version "
     "that made the run shows more."
 )
-_WITHHELD: Final = "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are shown."
+_WITHHELD: Final = (
+    "The run was kept without texts, as it has credentialed tasks too: ids, scores and hashes are "
+    "shown."
+)
 
 
 def report(options: Report) -> dict[str, Path]:
@@ -420,7 +423,7 @@ _JUDGE_RECIPE: Final = frozenset(
 
 
 def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
-    """How well the run's judge agrees with people, by the last check of it on record on this machine."""
+    """How well the run's judge agrees with people, by the last check of it on this machine."""
     judge = entry["recipe"].get("judge")
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):
         return []

@@ -1,4 +1,4 @@
-"""The folders of a report: finished runs, each with a short name of its own, and where the report is written.
+"""The folders of a report: finished runs, each under a short name, and where it is written.
 
 A report is written whole, and never over anything but an older report.
 """
@@ -18,7 +18,7 @@ from medical_tasks.report.entries import Entry
 from medical_tasks.report.markdown import REPORT_FILE
 from medical_tasks.runs.results import (
     RESULTS_FILE,
-    Json,
+    Row,
     damaged,
     read_items,
     read_results,
@@ -31,13 +31,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """A finished run."""
+    """A finished run.
 
-    name: str  # unique in the report
+    Attributes:
+        name: unique in the report.
+        folder: of the run.
+        entries: of `results.json`, by task.
+        rows: of `items.parquet`, by task; let go when they were read.
+        verdicts: of `verdicts.jsonl`, by task.
+    """
+
+    name: str
     folder: Path
-    entries: Mapping[str, Json]  # of `results.json`, by task
-    rows: dict[str, list[Json]]  # of `items.parquet`, by task; let go when they were read
-    verdicts: Mapping[str, Sequence[Json]]  # of `verdicts.jsonl`, by task
+    entries: Mapping[str, Entry]
+    rows: dict[str, list[Row]]
+    verdicts: Mapping[str, Sequence[Row]]
 
 
 def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
@@ -47,11 +55,11 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
         raise damaged(folder / RESULTS_FILE, "it has no task")
     for task, entry in entries.items():
         check_entry(folder / RESULTS_FILE, task, entry)
-    rows: dict[str, list[Json]] = {task: [] for task in entries}
+    rows: dict[str, list[Row]] = {task: [] for task in entries}
     for row in read_items(folder):
         if row.get("task") in rows and isinstance(row.get("id"), str):
             rows[row["task"]].append(row)
-    verdicts: dict[str, list[Json]] = {}
+    verdicts: dict[str, list[Row]] = {}
     for verdict in read_verdicts(folder) if items else ():
         verdicts.setdefault(verdict["task"], []).append(verdict)
     return FinishedRun(
@@ -60,7 +68,7 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
 
 
 def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Parts folders into those that are new and those that were given before, however they were written."""
+    """Parts folders into new ones and those that were given before, however they were written."""
     first: list[Path] = []
     again: list[Path] = []
     paths: set[Path] = set()
@@ -81,7 +89,10 @@ def is_unfinished(folder: Path) -> bool:
 
 
 def run_names(runs: Sequence[FinishedRun]) -> list[str]:
-    """Names each run by its model, as short as tells the models apart, and by its folder too where runs share a model."""
+    """Names each run by its model, as short as tells the models apart.
+
+    Runs that share a model are named by their folders too: `smollm2 (seed-1)`.
+    """
     whole = [str(next(iter(run.entries.values()))["recipe"]["model"]["name"]) for run in runs]
     last = {
         name: name if name.startswith("baseline/") else name.rstrip("/").rpartition("/")[2]
@@ -99,7 +110,7 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """Names each folder by the last part of its path, and by as many more as tell it from the others."""
+    """Names each folder by the last part of its path, and as many more as tell it from others."""
     parts = [
         [name for name in folder.expanduser().resolve().parts if name != "/"] for folder in folders
     ]
@@ -130,7 +141,7 @@ _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
 """How the Markdown begins that `run` and `score` write."""
 _SUFFIXES: Final = {"html": (".html", ".htm"), "markdown": (".md", ".markdown")}
 _OTHER_SUFFIX: Final = re.compile(r"\.[a-z]{2,5}")
-"""Of a file of another kind: folders that are not there yet may have a dot, but hardly a word behind it."""
+"""Of a file of another kind: a new folder may have a dot, but hardly a word behind it."""
 _NAMES: Final = {"html": "report.html", "markdown": REPORT_FILE}
 
 

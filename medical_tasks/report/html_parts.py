@@ -1,4 +1,4 @@
-"""What HTML pages are made of: escaped text, tables, and the shell of a page with its styles and scripts.
+"""What HTML pages are made of: escaped text, tables, and a page with its styles and scripts.
 
 A page is one file that requests nothing and forbids the browser to. Tables are whole without
 scripts; `table.js` adds sorting, filtering and a line that says how much is shown.
@@ -191,7 +191,7 @@ PAGE_SCRIPTS = ("theme.js", "page.js", "table.js", "item_store.js", "item_detail
 
 @cache
 def assets_text(name: str, folder: str = "report/assets") -> str:
-    r"""Reads an asset of a folder of this package, with `\\n` line ends, on which the page's hash of it depends."""
+    r"""Reads an asset, with `\\n` line ends, on which the page's hash of it depends."""
     return (
         files("medical_tasks")
         .joinpath(folder, name)
@@ -201,7 +201,9 @@ def assets_text(name: str, folder: str = "report/assets") -> str:
 
 
 def component_styles() -> str:
-    """Joins the style sheets of tables and plots, for another page than the report's; wrap them in `<div class="mt">`.
+    """Joins the style sheets of tables and plots, for another page than the report's.
+
+    What they style stands in `<div class="mt">`.
 
     The colours follow `prefers-color-scheme`; `data-theme="light|dark"` on the root element, or a
     `.dark` or `.light` class around the `.mt` element, overrules it.

@@ -1,4 +1,6 @@
-"""Reports as Markdown: `report.md` of one run, and a report of several runs without items, which only the page shows.
+"""Reports as Markdown: `report.md` of one run, and a report of several runs.
+
+Items are on the page alone.
 
 The documents are templates; every text put into one is made inert, unless it is `Markup`, which is
 Markdown already.
@@ -121,7 +123,7 @@ def _environment(finalize: Callable[[Any], Any]) -> Environment:
 
 
 def cell(text: object) -> Markup:
-    """Writes a text on one line, in which no bar is a border, nothing is HTML, and nothing is a link or a picture."""
+    """Writes a text on one line, inert: no border of a table, no HTML, no link, no picture."""
     if isinstance(text, Markup):
         return text
     line = " ".join(str(text).split())

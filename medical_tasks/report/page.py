@@ -159,7 +159,10 @@ def _runs(data: ReportData) -> Table:
 
 
 def _glance(by_name: Mapping[str, Sequence[ReportTask]]) -> Markup:
-    """The headline of every task in every run, and the best that a paper reports by the same metric on the same items."""
+    """The headline of every task in every run, beside the best that a paper reports.
+
+    The paper's is by the same metric, on the same items.
+    """
     lines = []
     for tasks in by_name.values():
         name = counted_as(tasks, tasks[0].headline or "")
@@ -333,7 +336,7 @@ def _points(
 
 
 def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> JsonDict:
-    """The chart of the headline metric, with what a reader is told of the metric and of the papers in it."""
+    """The chart of the headline metric, with what to know of it and of the papers in it."""
     name = counted_as(tasks, first)
     points, spec = _points(tasks, name), tasks[0].spec(name)
     title = f"{name.replace('_', ' ').capitalize()}, with 95 % intervals"
@@ -402,7 +405,7 @@ def _view(
 def _view_rows(
     view: View, tasks: Sequence[ReportTask], family: Mapping[str, Sequence[ReportTask]]
 ) -> list[tuple[str, Sequence[ReportTask], str]]:
-    """The rows of a view: label, the runs of its task, and the group of a breakdown ("" for all)."""
+    """The rows of a view: label, the runs of its task, the group of a breakdown ("" for all)."""
     if family:
         return [(label, of_task, "") for label, of_task in family.items()]
     by_task = (task.entry["breakdown"].get(view.by, {}) for task in tasks)

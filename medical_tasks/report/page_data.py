@@ -31,47 +31,86 @@ from medical_tasks.spec import MetricSpec, Plot, Table, View
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportVerdict:
-    """One decision of the judge on an item."""
+    """One decision of the judge on an item.
 
-    id: str  # which question to the judge it is (`must/0`)
-    value: str  # the verdict as text (`entailment`, `true`), "" where there is none
-    unscored: str = ""  # why there is none, "" otherwise
-    text: str = ""  # the judge's words; "" for credentialed data
-    votes: tuple[str, ...] = ()  # empty with one
+    Attributes:
+        id: which question to the judge it is, such as `must/0`.
+        value: the verdict as text, such as `entailment`; "" where there is none.
+        unscored: why there is none; "" otherwise.
+        text: the judge's words; "" for credentialed data.
+        votes: the votes behind it; () with one.
+    """
+
+    id: str
+    value: str
+    unscored: str = ""
+    text: str = ""
+    votes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportItem:
-    """One item of a task in one run."""
+    """One item of a task in one run.
+
+    Attributes:
+        groups: by breakdown; several are joined by a space.
+        values: by metric; None without a decision or a denominator.
+        question: as the model saw it; "" for credentialed data, or where the data are not here.
+        answer: what the model answered; "" likewise.
+        gold: the reference; "" likewise.
+        parsed: the final answer as it was read.
+        why: how the decision came about.
+        unscored: the reason for which something of it has no score.
+        unclear: why the reader could not tell what the answer is.
+        answer_sha256: of the answer; "" for none.
+        verdicts: what the judge decided about it.
+    """
 
     id: str
-    groups: Mapping[str, str]  # by breakdown; several are joined by a space
-    values: Mapping[str, float | None]  # by metric; None without a decision or a denominator
-    question: str = ""  # as the model saw it; "" for credentialed data, or where the data are not on this machine
+    groups: Mapping[str, str]
+    values: Mapping[str, float | None]
+    question: str = ""
     answer: str = ""
     gold: str = ""
-    parsed: str = ""  # the final answer as it was read
-    why: str = ""  # how the decision came about
-    unscored: str = ""  # the reason for which something of it has no score
-    unclear: str = ""  # why the reader could not tell what the answer is
-    answer_sha256: str = ""  # "" for none
+    parsed: str = ""
+    why: str = ""
+    unscored: str = ""
+    unclear: str = ""
+    answer_sha256: str = ""
     verdicts: tuple[ReportVerdict, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportTask:
-    """One task of one run."""
+    """One task of one run.
 
-    run: str  # its name for readers, unique in the report
-    folder: str  # as the user gave it
+    Attributes:
+        run: the run's name for readers, unique in the report.
+        folder: of the run, as the user gave it.
+        name: the task's.
+        title: the task's, for headings.
+        benchmark: the title of its benchmark.
+        access: `open` or `credentialed`.
+        entry: the task's entry of `results.json`.
+        metrics: the metrics that `entry` reports, the headline first.
+        items: in the dataset's order.
+        texts: why items have no texts, for the reader; "" when they have.
+        published: what papers report on the task.
+        plots: drawn from the run's items, or about its judge.
+        tables: the benchmark's own.
+        views: how the benchmark wants its results drawn.
+    """
+
+    run: str
+    folder: str
     name: str
     title: str
     benchmark: str
-    access: str  # `open` or `credentialed`
-    entry: Entry  # of `results.json`
-    metrics: Sequence[MetricSpec]  # those that `entry` reports, the headline first
-    items: Sequence[ReportItem]  # in the dataset's order
-    texts: str = ""  # why items have no texts, for the reader; "" when they have
+    access: str
+    entry: Entry
+    metrics: Sequence[MetricSpec]
+    items: Sequence[ReportItem]
+    texts: str = ""
     published: Sequence[PublishedResult] = ()
     plots: Sequence[Plot] = ()
     tables: Sequence[Table] = ()
@@ -98,31 +137,43 @@ class ReportTask:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """A report."""
+    """A report.
+
+    Attributes:
+        title: its heading.
+        tasks: every task of every run: those of one task stand together, in the order of the runs.
+        suite: name and version of what wrote it.
+        notes: what a reader must know of all of it, a sentence each.
+    """
 
     title: str
-    tasks: Sequence[
-        ReportTask
-    ]  # every task of every run: those of one task stand together, in the order of the runs
-    suite: str  # name and version of what wrote it
-    notes: Sequence[str] = ()  # what a reader must know of all of it, a sentence each
+    tasks: Sequence[ReportTask]
+    suite: str
+    notes: Sequence[str] = ()
 
 
 MAX_TEXT_BYTES: Final = 4_000_000
 LENGTHS: Final = (12_000, 6_000, 3_000, 1_500, 800)
 """Characters a text may have, tried in this order."""
 NOTE_LENGTH: Final = 300
-"""Characters of `parsed`, `why` and a verdict's value: one line each, of which a wild answer can make a book."""
+"""Characters of `parsed`, `why` and a verdict's value, of which a wild answer makes a book."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedItems:
-    """The items of one task and run with as much of their texts as there is room for."""
+    """The items of one task and run with as much of their texts as there is room for.
+
+    Attributes:
+        items: with the texts that they keep.
+        length: characters to which texts were cut.
+        cut: how many items have a text that was cut.
+        emptied: how many had their texts left out.
+    """
 
     items: tuple[ReportItem, ...]
-    length: int  # characters to which texts were cut
-    cut: int  # how many have a text that was cut
-    emptied: int  # how many had their texts left out
+    length: int
+    cut: int
+    emptied: int
 
 
 def cut_middle(text: str, length: int) -> str:
@@ -133,7 +184,8 @@ def cut_middle(text: str, length: int) -> str:
     if len(text) <= length:
         return text
     head = (length + 1) // 2
-    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{text[len(text) - (length - head) :]}"
+    tail = text[len(text) - (length - head) :]
+    return f"{text[:head]}\n[... {len(text) - length:,} characters left out ...]\n{tail}"
 
 
 def size_of(text: str) -> int:
@@ -215,7 +267,10 @@ def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
 
 
 def _shares(wanted: Sequence[int], total: int) -> list[int]:
-    """Parts a total so that nobody has more than they want, and whoever has less has as much as any other."""
+    """Parts a total: nobody has more than they want, and whoever has less has as much as any.
+
+    `_shares([1, 5, 9], 9)` is `[1, 4, 4]`.
+    """
     shares = [0] * len(wanted)
     open_ones = sorted(range(len(wanted)), key=lambda index: wanted[index])
     for done, index in enumerate(open_ones):

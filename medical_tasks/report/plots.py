@@ -1,4 +1,6 @@
-"""Plots of values with their intervals, as inline SVG that follows the page's colours and never shrinks its text.
+"""Plots of values with their intervals, as inline SVG in the page's colours.
+
+Their text is never shrunk.
 
 Horizontal positions are in percent of the available width, so that one drawing serves a phone and a
 wide screen.
@@ -100,7 +102,7 @@ def intervals_chart(
     note: str = "",
     series: Sequence[str] = (),
 ) -> Markup:
-    """Draws a row a line: dots with a bar for their interval, and open diamonds for published results.
+    """Draws a row a line: dots with a bar for their interval, open diamonds for papers' results.
 
     `series`: the labels of points that have a shape and colour of their own, with a legend. Every
     number is said in words.
@@ -148,7 +150,7 @@ def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> M
 
 
 def few(point: PlotPoint) -> bool:
-    """Whether a run's point is of too few items to tell, by its breakdown's rule or by their number alone."""
+    """Whether a run's point is of too few items to tell, by its breakdown's rule or their number."""
     return not point.published and (point.few or (point.n is not None and point.n < FEWEST))
 
 

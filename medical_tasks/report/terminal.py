@@ -1,4 +1,4 @@
-"""What stands below a task's numbers wherever they are shown, and the result table on the terminal."""
+"""The table of results on the terminal, and what stands below numbers wherever they are shown."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def entry_notes(entry: Entry) -> list[str]:
         taken = f"--max-samples {recipe['max_samples']} took {entry['n_items']:,} items"
         notes.append(f"{taken}, {note} (--subset draws one).")
     if drawn := recipe.get("subset"):
-        of = f"{entry['n_items']:,} of {drawn['of']:,} items (seed {drawn['seed']}, strata: {', '.join(drawn['by']) or 'none'})"
+        strata = ", ".join(drawn["by"]) or "none"
+        drawn_by = f"seed {drawn['seed']}, strata: {strata}"
+        of = f"{entry['n_items']:,} of {drawn['of']:,} items ({drawn_by})"
         whole = (
             "" if "shard" in recipe else "; values and intervals are of the score on all of them"
         )

@@ -1,4 +1,4 @@
-"""The items of a report with their texts: what was asked, what the model answered, what the gold is. Of open data alone.
+"""The items of a report with their texts: question, answer and gold. Of open data alone.
 
 The texts are not in the run's results: questions and gold come from the built dataset, answers from
 where the run left them (`run_responses`): its own store, a baseline made again, the file or the run
@@ -101,19 +101,21 @@ def _showable(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TextPlaces:
-    """Where texts are looked for."""
+    """Where texts are looked for.
 
-    data: Path | None = (
-        None  # of the built datasets, or of the one that is needed; the user's data home by default
-    )
-    source: Path | None = (
-        None  # the one file a dataset of the user's own is made of, in place of `data`
-    )
-    responses: Sequence[
-        Path
-    ] = ()  # files that `score` scored, and folders of runs whose answers it scored
-    upstream: Path | None = None  # the authors' checkout, for runs with the official prompts
-    items: bool = True  # without them only the data are read, for plots
+    Attributes:
+        data: folder of the built datasets, or of the one that is needed; None for the user's home.
+        source: the one file that a dataset of the user's own is made of, in place of `data`.
+        responses: files that `score` scored, and folders of runs whose answers it scored.
+        upstream: the authors' checkout, for runs with the official prompts.
+        items: whether items are read; without them only the data are, for plots.
+    """
+
+    data: Path | None = None
+    source: Path | None = None
+    responses: Sequence[Path] = ()
+    upstream: Path | None = None
+    items: bool = True
 
 
 DEFAULT_PLACES = TextPlaces()
@@ -121,20 +123,27 @@ DEFAULT_PLACES = TextPlaces()
 
 @dataclass(frozen=True, kw_only=True)
 class TaskTexts:
-    """What was found for one task of one run; each by item id."""
+    """What was found for one task of one run.
 
-    items: Mapping[str, Item] = field(
-        default_factory=dict
-    )  # the dataset's; none where the run's data are not here
+    Attributes:
+        items: the dataset's, by id; none where the run's data are not here.
+        questions: as the model saw them, by item.
+        answers: by item.
+        golds: by item.
+        tables: the benchmark's, about the data and the run's numbers.
+        missing: sentences that say what is not there and what would bring it; "" when all is.
+        remark: sentences that say how to read what is there.
+        unread: how many items, the last ones, a report has no room for.
+    """
+
+    items: Mapping[str, Item] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
-    tables: Sequence[Table] = ()  # of the benchmark, about the data and the run's numbers
-    missing: str = (
-        ""  # sentences that say what is not there and what would bring it; "" when all is
-    )
-    remark: str = ""  # sentences that say how to read what is there
-    unread: int = 0  # how many items, the last ones, a report has no room for
+    tables: Sequence[Table] = ()
+    missing: str = ""
+    remark: str = ""
+    unread: int = 0
 
     @property
     def note(self) -> str:
@@ -151,7 +160,8 @@ def find_texts(
     """
     if not text_allowed(spec):
         return TaskTexts(
-            remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and no text."
+            remark=f"{spec.title}: credentialed data, of which ids, scores and hashes are shown and "
+            "no text."
         )
     recipe = run.entries[task.name]["recipe"]
     try:
@@ -165,7 +175,8 @@ def find_texts(
             return _found(task, run, data, places, room)
     except (MissingError, UsageError) as error:
         return TaskTexts(
-            missing=f"The run's data are not here, so questions, answers, gold and plots of them are not shown: {said(error)}"
+            missing="The run's data are not here, so questions, answers, gold and plots of them are "
+            f"not shown: {said(error)}"
         )
 
 
@@ -245,7 +256,8 @@ def _questions(
         return _showable(chat_text(prompts.render(put)))
 
     if "protocol" in recipe:
-        remark = f"{remark} Of the several questions about an item the first is shown, and the final answer.".strip()
+        several = "Of the several questions about an item the first is shown, and the final answer."
+        remark = f"{remark} {several}".strip()
     return asked_of, "", remark
 
 
@@ -264,7 +276,7 @@ _BASELINE = "baseline/"
 
 
 def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
-    """Refuses files that no run of the report scored, so that a slip is not taken for a missing answer."""
+    """Refuses files that no run of the report scored: a slip is no missing answer."""
     wanted = {_scored_file(recipe) for recipe in recipes} - {""}
     for path in places:
         if path.is_dir():
@@ -286,7 +298,7 @@ def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
 
 
 def _scored_file(recipe: Recipe) -> str:
-    """SHA-256 of the file of answers that was scored, "" where a run asked a model or a baseline."""
+    """SHA-256 of the file of answers that was scored; "" where a model or a baseline was asked."""
     model = recipe["model"]
     return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
 

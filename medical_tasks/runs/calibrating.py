@@ -1,79 +1,35 @@
 """Scores corrected for the judge's errors (`--calibration`): which check fits, what is reported.
 
 A check fits that asked the same judge in the same way about the task's own set of pairs. A general
-set (ANLI, MedNLI) says how the judge errs elsewhere: that is stated beside the numbers.
-
-A correction assumes that the judge errs on a run's answers as on the labelled ones. Its errors may
-depend on three things: the group of the question, the length of the answer, and whether it is by a
-model of the judge's family. Where one is mixed otherwise in the run than in the labels, and there
-are enough labels of each kind, each kind is corrected by its own. What is left of length and family
-widens the interval: by how much further the judge is off on long answers (on its family's), both
-ends of that figure's 95 % interval, times how far the run's answers lie from the labelled ones,
-where 1 is the way from short to long.
+set (ANLI, MedNLI) says how the judge errs elsewhere: that is stated beside the numbers. How labels
+correct scores: `correcting`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.checks import GENERAL, THREE_WAY, check_command, check_set_of, read_check
-from medical_tasks.runs.estimation import Estimator, Limits
+from medical_tasks.judges.checks import GENERAL, check_command, check_set_of, read_check
 from medical_tasks.runs.recipes import differing, mapping
-from medical_tasks.runs.results import (
-    Figure,
-    Figures,
-    Json,
-    JsonDict,
-    Row,
-    weight_column,
-)
-from medical_tasks.runs.summary import Summary
-from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
+from medical_tasks.runs.results import Figures, Json, JsonDict, Row, weight_column
+from medical_tasks.spec import MetricSpec, TaskSpec
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from medical_tasks.scoring.correction import Form, JudgeError, Rescoring, Verdicts
-    from medical_tasks.scoring.estimates import Estimate, Floats
-
-    Texts = npt.NDArray[np.str_]
+    from medical_tasks.runs.summary import Summary
+    from medical_tasks.scoring.correction import Form
 
 SUFFIX: Final = "_corrected"
-LEAST_SHIFT: Final = 0.1
-"""The share of verdicts that would have to change places for the run's mix to be that of the labels; less is no shift."""
-MOST_BEYOND: Final = 0.1
-"""The share of answers that may be longer or shorter than any labelled one."""
-LEAST_SAID: Final = 0.001
-"""The smallest widening that is said."""
-_NOWHERE: Final = 1e-9
 _SHARED: Final[tuple[Literal["unit", "comparable", "scored"], ...]] = (
     "unit",
     "comparable",
     "scored",
 )
 """What a corrected figure has of the raw one."""
-_KINDS: Final[Mapping[str, tuple[str, str]]] = {
-    "length": ("short", "long"),
-    "family": ("other", "own"),
-}
-_SIDES: Final[Mapping[str, tuple[str, str]]] = {
-    "length": ("shorter", "longer"),
-    "family": ("less often by its family", "more often by its family"),
-}
-_ELSEWHERE: Final = (
-    ". They are of another task: how the judge errs on them need not be how it errs here"
-)
-HALF_WIDTH: Final = 0.05
-"""The half-width, as a share of verdicts, for which it is said how many labels it takes."""
 
 
 @dataclass(frozen=True)
@@ -132,28 +88,6 @@ class Answers:
 
 
 @dataclass(frozen=True, eq=False)
-class _Factor:
-    """Something on which a judge's errors may depend.
-
-    Attributes:
-        name: what it is called.
-        labels: the kind that each label is of.
-        items: the kind of each item.
-        labels_at: where each label stands on the factor's scale, if it has one: 0 is the mean of
-            the lower side, 1 of the upper.
-        items_at: where each item stands.
-        refused: why the labels do not reach as far as the items; "" where they do.
-    """
-
-    name: str
-    labels: Texts
-    items: Texts
-    labels_at: Floats | None = None
-    items_at: Floats | None = None
-    refused: str = ""
-
-
-@dataclass(frozen=True, eq=False)
 class Calibration:
     """A check whose labels correct scores.
 
@@ -187,450 +121,13 @@ class Calibration:
     def columns(self, task: TaskSpec) -> list[str]:
         """Columns of `items.parquet` with the items' corrected values."""
         own = [metric for metric in task.metrics if metric.verdict not in ("", "several")]
-        return [name for metric in own for name in _column_names(metric)]
+        return [name for metric in own for name in column_names(metric)]
 
-    def correct(
-        self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        scores: Mapping[str, ItemScore],
-        limits: Limits | None,
-        answers: Answers | None = None,
-    ) -> Corrections:
-        """Corrects metrics that are means or ratios of verdicts; the others say why not.
 
-        Args:
-            task: the task with the metrics that are reported.
-            items: all that were asked.
-            scores: by item id.
-            limits: what an item without an answer could have been.
-            answers: what was judged; None where that is not known.
-        """
-        from medical_tasks.scoring.correction import NotCorrectableError
-
-        estimator = Estimator(task, scores, items=len(items), unanswered_limits=limits)
-        run = _Run(task, items, scores, estimator, answers or Answers())
-        corrections = Corrections()
-        for metric in (each for each in task.metrics if each.verdict):
-            try:
-                self._correct(metric, run, corrections)
-            except NotCorrectableError as error:
-                corrections.figures[metric.name] = {
-                    "value": None,
-                    "ci_low": None,
-                    "ci_high": None,
-                    "n": 0,
-                    "reason": str(error),
-                    "calibration": {"refused": str(error)},
-                }
-        return corrections
-
-    def _correct(self, metric: MetricSpec, run: _Run, corrections: Corrections) -> None:
-        """Adds a metric's corrected figure, and its items' values."""
-        import numpy as np
-
-        from medical_tasks.scoring import correction
-
-        labels = _decided(self.check["labels"])
-        gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
-        _check_verdicts(metric, judged)
-        ids, classes, verdicts = run.verdicts(metric, (gold, judged))
-        gold, judged = (
-            [name if name in classes else classes[-1] for name in names] for names in (gold, judged)
-        )
-        # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same.
-        alike = len({*verdicts.unit[verdicts.unit > 0].tolist()}) < 2
-        form: Form = self.form if alike else "confusion"
-        factors = self._factors(labels, run, ids)
-        mass = verdicts.unit * verdicts.counts.sum(axis=1)
-        shifted = [factor for factor in factors if _is_shifted(factor, mass)]
-        note = f"{len(gold):,} pairs of {self.check['set']}, {len({*clusters}):,} clusters"
-        needed, half = 0, math.nan
-        share = float((verdicts.unit @ verdicts.counts).sum() / (verdicts.of.sum() or 1.0))
-        try:
-            # What labels would do is known, roughly, from fewer of them too.
-            pooled = correction.rescoring(
-                gold, judged, classes, clusters=clusters, form=form, fewest=1
-            )
-            _, error = correction.judge_error(pooled, verdicts)
-            needed = correction.labels_needed(pooled, error, HALF_WIDTH * share)
-            half = math.sqrt(error.variance) / share
-            columns = [np.array(column) for column in (gold, judged, clusters)]
-            used, learnt, spread = _stratified(shifted, columns, classes, form, verdicts)
-            value, own_error = correction.corrected(learnt, spread, limits=metric.limits)
-        except correction.NotCorrectableError as reason:
-            advice = _advice(needed, judged, verdicts, classes, form) if reason.labels else ""
-            raise correction.NotCorrectableError(f"{reason} ({note}){advice}") from None
-        widened = _widened(factors, used, mass, pooled, error, clusters)
-        if 2.0 * half > HALF_WIDTH:
-            note += f": they alone leave ±{2.0 * half:.1%} of verdicts"
-            note += _advice(needed, judged, verdicts, classes, form)
-        assumes = self._assumed(len(gold), used)
-        note += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
-        figure = _figure(value, widened, metric)
-        figure["calibration"] = {
-            **_error_json(own_error),
-            "classes": list(learnt.classes),
-            "scores": learnt.scores.tolist(),
-            "set": self.check["set"],
-            "sha256": self.sha256,
-            "form": form,
-            "said": f"corrected by {note}{_ELSEWHERE * (self.check['set'] in GENERAL)}",
-            "assumes": assumes,
-            "adjusted_for": [factor.name for factor in used],
-            "widened_by": widened,
-            "refused": None,
-        }
-        if metric.kind == "ratio":
-            figure["of"] = float(verdicts.of.sum())
-        corrections.figures[metric.name] = figure
-        rescored = verdicts.fixed + verdicts.unit * (spread.counts @ learnt.scores)
-        for name, numbers in zip(
-            _column_names(metric), (rescored / verdicts.of, verdicts.of), strict=False
-        ):
-            corrections.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
-
-    def _factors(
-        self, labels: Mapping[str, Sequence[Any]], run: _Run, ids: Sequence[str]
-    ) -> list[_Factor]:
-        """What the judge's errors may depend on, as far as the labels and the run tell it."""
-        import numpy as np
-
-        from medical_tasks.judges.check_figures import same_family
-
-        if self.form == "prediction" or self.check["set"] in GENERAL:
-            return []
-        items = {item.id: item for item in run.items}
-        factors = _groups(labels, [items[name] for name in ids])
-        texts = [run.answers.texts.get(name) for name in ids]
-        if "words" in labels and None not in texts:
-            factors += _length(np.array(labels["words"]), list(map(str, texts)))
-        models = labels.get("model", ())
-        if models and all(models) and run.answers.model:
-            judge = str(self.check["judge"]["name"])
-            theirs = np.array([same_family(judge, model) for model in models])
-            mine = np.full(len(ids), same_family(judge, run.answers.model))
-            factors.append(_scaled("family", (theirs, mine), (theirs * 1.0, mine * 1.0)))
-        return factors
-
-    def _assumed(self, labels: int, used: Sequence[_Factor]) -> str:
-        """What a correction by so many labels takes for granted."""
-        if self.form == "prediction":
-            return f"that the {labels:,} labels were drawn from this run's verdicts"
-        alike = f" of the same {' and '.join(each.name for each in used)}" if used else ""
-        return f"that the judge errs on these answers as on the {labels:,} labelled ones{alike}"
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """A task's scores, whose verdicts are corrected."""
-
-    task: TaskSpec
-    items: Sequence[Item]
-    scores: Mapping[str, ItemScore]
-    estimator: Estimator
-    answers: Answers
-
-    def verdicts(
-        self, metric: MetricSpec, labels: Sequence[Sequence[str]]
-    ) -> tuple[list[str], tuple[str, ...], Verdicts]:
-        """The verdicts of items with a value: their ids, the verdicts' classes, and counts.
-
-        Known verdicts stand for missing ones of the same item, as in the raw value. They are of all
-        classes where there are enough of each in the labels (gold, judged), else of the one that
-        counts and the rest.
-        """
-        import numpy as np
-
-        from medical_tasks.scoring.correction import Verdicts
-
-        ids, rows, named, clusters = [], [], [], []
-        for item in self.items:
-            score = self.scores.get(item.id)
-            row = None if score is None else self._row(metric, score)
-            if score is not None and row is not None:
-                counts = score.counts.get(metric.name)
-                verdicts = counts.verdicts if counts is not None else ()
-                ids.append(item.id)
-                rows.append(row)
-                named.append(sum((Counter(each.classes) for each in verdicts), Counter()))
-                clusters.append(item.cluster)
-        table = np.array(rows).reshape(-1, 5)
-        classes, by_class = _by_class(metric.verdict, named, table[:, :2], labels)
-        unit, fixed, of = table[:, 2:].T
-        apart = clusters if self.task.cluster is not None else None
-        return ids, classes, Verdicts(by_class, unit, fixed, of, apart)
-
-    def _row(self, metric: MetricSpec, score: ItemScore) -> tuple[float, ...] | None:
-        """Hits, other verdicts, what one adds, what is added without a judge, and the denominator.
-
-        None for an item without a value, or whose value is but a guess from other items.
-        """
-        value, of = self.estimator.item_value(metric, score)
-        if not of or math.isnan(value):
-            return None
-        counts = score.counts.get(metric.name)
-        unasked = sum(each.unasked for each in counts.verdicts) if counts is not None else 0
-        if counts is not None and counts.known:
-            total = of if metric.kind == "ratio" else counts.of
-            of_all = of / total if counts.how == "share" else 1.0
-            unit = of_all * (total - unasked) / counts.known
-            hits = value * of / unit
-            return hits, counts.known - hits, unit, 0.0, of
-        if counts is not None and counts.of > unasked:
-            return None
-        return 0.0, 0.0, 0.0, value * of, of
-
-
-def _check_verdicts(metric: MetricSpec, judged: Sequence[str]) -> None:
-    """Refuses metrics of which labels do not say how their verdicts err."""
-    from medical_tasks.scoring.correction import NotCorrectableError
-
-    if metric.verdict == "several":
-        raise NotCorrectableError(
-            "more than one verdict goes into each count, so that errors do not average out"
-        )
-    if metric.verdict == "contradiction" and "not_entailment" in judged:
-        raise NotCorrectableError("the judge tells entailed from not entailed and no more")
-
-
-def _by_class(
-    hit: str, named: Sequence[Counter[str]], sides: Floats, labels: Sequence[Sequence[str]]
-) -> tuple[tuple[str, ...], Floats]:
-    """The classes of verdicts and how many of each an item has.
-
-    They are all classes where items name the class of every verdict and there are enough labels of
-    each, else the one that counts (`hit`) and the rest, as `sides` counts them.
-    """
-    import numpy as np
-
-    from medical_tasks.scoring.correction import FEWEST
-
-    classes = (hit, *(name for name in THREE_WAY.classes if name != hit))
-    counts = np.array([[each[name] for name in classes] for each in named], dtype=float)
-    counts = counts.reshape(-1, len(classes))
-    whole = (counts.sum(axis=1) == np.rint(sides.sum(axis=1))).all()
-    fewest = min(side.count(name) for side in labels for name in classes)
-    if whole and len(classes) == len(THREE_WAY.classes) and fewest >= FEWEST["confusion"]:
-        return classes, counts
-    return (hit, f"not {hit}"), sides
-
-
-def _figure(value: Estimate, widened: Mapping[str, Json], metric: MetricSpec) -> Figure:
-    """The corrected figure, its interval wider by what is left of length and family."""
-    from medical_tasks.scoring.correction import widening
-
-    reaches = [widening(**reach) for reach in widened.values()]
-    down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
-    low, high = metric.limits
-    return {
-        "value": value.value,
-        "ci_low": max(low, value.ci_low - down),
-        "ci_high": min(high, value.ci_high + up),
-        "n": value.n,
-    }
-
-
-def _error_json(error: JudgeError) -> JsonDict:
-    """What `comparison.statistics.with_judge_error` needs of the labels' error."""
-    arrays = {"weights": error.weights, "slope": error.slope, "covariance": error.covariance}
-    return {**{name: array.tolist() for name, array in arrays.items()}, "freedom": error.freedom}
-
-
-def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    """The labels of pairs on which people agree, and which the judge gave a verdict."""
-    pairs = zip(labels["gold"], labels["judge"], labels["cluster"], strict=True)
-    kept = [index for index, label in enumerate(pairs) if None not in label]
-    return {name: [column[index] for index in kept] for name, column in labels.items()}
-
-
-def _groups(labels: Mapping[str, Sequence[Any]], items: Sequence[Item]) -> list[_Factor]:
-    """The groups of questions that labels and items both tell."""
-    import numpy as np
-
-    factors = []
-    for name, of_labels in labels.items():
-        by = name.removeprefix("group_")
-        own = [item.groups.get(by) for item in items]
-        if by != name and all(isinstance(group, str) for group in own):
-            factors.append(_Factor(by, np.array(of_labels), np.array(own)))
-    return factors
-
-
-def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
-    """How long the answers are, on a scale of log words.
-
-    Nothing where half of the labels are not longer.
-    """
-    import numpy as np
-
-    own = np.array([len(text.split()) for text in texts])
-    longer = [each > np.median(words) for each in (words, own)]
-    if not longer[0].any():
-        return []
-    low, high = (np.log1p(words)[side].mean() for side in (~longer[0], longer[0]))
-    scale = [(np.log1p(each) - low) / (high - low) for each in (words, own)]
-    beyond = float(np.mean((own < words.min()) | (own > words.max())))
-    refused = (
-        f"{beyond:.0%} of these have not {words.min()} to {words.max()} words, as the labelled ones"
-    )
-    return [_scaled("length", longer, scale, refused if beyond > MOST_BEYOND else "")]
-
-
-def _scaled(
-    name: str, upper: Sequence[npt.NDArray[np.bool_]], scale: Sequence[Floats], refused: str = ""
-) -> _Factor:
-    """A factor by which labels and items are on the lower or the upper side."""
-    import numpy as np
-
-    kinds = [np.where(each, _KINDS[name][1], _KINDS[name][0]) for each in upper]
-    return _Factor(name, kinds[0], kinds[1], scale[0], scale[1], refused)
-
-
-def _is_shifted(factor: _Factor, mass: Floats) -> bool:
-    """Whether a factor is mixed otherwise in the run than in the labels."""
-    import numpy as np
-
-    every = np.concatenate([factor.labels, factor.items])
-    kinds, codes = np.unique(every, return_inverse=True)
-    labels = len(factor.labels)
-    of_labels = np.bincount(codes[:labels], minlength=len(kinds)) / labels
-    of_run = np.bincount(codes[labels:], mass, len(kinds)) / (mass.sum() or 1.0)
-    return float(abs(of_labels - of_run).sum()) / 2.0 > LEAST_SHIFT
-
-
-def _joined(columns: Sequence[Texts], length: int) -> Texts:
-    """The kinds that each is of by several factors, as one; "" by none."""
-    import numpy as np
-
-    joined = np.full(length, "")
-    for column in columns:
-        joined = np.char.add(np.char.add(joined, column), " ")
-    return joined
-
-
-def _stratified(
-    factors: Sequence[_Factor],
-    labels: Sequence[npt.NDArray[Any]],
-    classes: Sequence[str],
-    form: Form,
-    run: Verdicts,
-) -> tuple[Sequence[_Factor], Rescoring, Verdicts]:
-    """Learns from the labels by as many factors as they suffice for.
-
-    The verdicts are counted by the same strata.
-    """
-    import numpy as np
-
-    from medical_tasks.scoring.correction import NotCorrectableError, rescoring
-
-    items = len(run.of)
-    for used in chain.from_iterable(
-        combinations(factors, size) for size in range(len(factors), -1, -1)
-    ):
-        of_labels = _joined([factor.labels for factor in used], len(labels[0]))
-        of_items = _joined([factor.items for factor in used], items)
-        strata = np.unique(of_items[run.counts.sum(axis=1) > 0.0])
-        if not np.isin(strata, of_labels).all():
-            continue
-        kept = np.isin(of_labels, strata)
-        gold, judged, clusters = (column[kept].tolist() for column in labels)
-        numbers = np.searchsorted(strata, of_labels[kept]).tolist()
-        try:
-            learnt = rescoring(gold, judged, classes, clusters=clusters, form=form, strata=numbers)
-        except NotCorrectableError:
-            if used:
-                continue
-            raise
-        # Items outside the strata have no verdicts.
-        index = np.searchsorted(strata, of_items).clip(max=len(strata) - 1)
-        counts = np.zeros((items, len(strata), len(classes)))
-        counts[np.arange(items), index] = run.counts
-        names = tuple(f"{kind}{name}" for kind in strata for name in classes)
-        return used, replace(learnt, classes=names), replace(run, counts=counts.reshape(items, -1))
-    raise AssertionError("the last try is without factors")
-
-
-def _distance(factor: _Factor, used: Sequence[_Factor], mass: Floats) -> float:
-    """How far the run's answers lie from the labelled ones, on the factor's scale."""
-    import numpy as np
-
-    of_labels = _joined([each.labels for each in used], len(factor.labels))
-    of_items = _joined([each.items for each in used], len(mass))
-    strata, codes = np.unique(of_labels, return_inverse=True)
-    means = np.bincount(codes, factor.labels_at) / np.bincount(codes)
-    near = means[np.searchsorted(strata, of_items).clip(max=len(strata) - 1)]
-    return float((factor.items_at - near) @ mass / mass.sum())
-
-
-def _widened(
-    factors: Sequence[_Factor],
-    used: Sequence[_Factor],
-    mass: Floats,
-    pooled: Rescoring,
-    error: JudgeError,
-    clusters: Sequence[Any],
-) -> dict[str, JsonDict]:
-    """What widens the interval of each factor that has a scale, as `widening` takes it.
-
-    Raises:
-        NotCorrectableError: the judge's errors depend on the factor, and no label reaches so far.
-    """
-    from medical_tasks.scoring.correction import NotCorrectableError, drift
-
-    widened: dict[str, JsonDict] = {}
-    for factor in factors:
-        distance = 0.0 if factor.labels_at is None else _distance(factor, used, mass)
-        if abs(distance) < _NOWHERE:
-            continue
-        upper = factor.labels == _KINDS[factor.name][1]
-        further = drift(pooled, error, upper, clusters=clusters)
-        if math.isnan(further.ci_low):
-            continue
-        if factor.refused and not further.ci_low <= 0.0 <= further.ci_high:
-            raise NotCorrectableError(
-                "the judge errs otherwise on long answers than on short ones, and "
-                f"{factor.refused}. Label some of this run's own",
-                labels=False,
-            )
-        widened[factor.name] = {"distance": distance, "drift": [further.ci_low, further.ci_high]}
-    return widened
-
-
-def _unlike_said(
-    widened: Mapping[str, Json], shifted: Sequence[_Factor], used: Sequence[_Factor]
-) -> str:
-    """Says what widened the interval, and what could not be adjusted for."""
-    from medical_tasks.scoring.correction import widening
-
-    text = ""
-    for name, each in widened.items():
-        down, up = widening(**each)
-        if max(down, up) >= LEAST_SAID:
-            side = _SIDES[name][each["distance"] > 0.0]
-            text += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
-    if left := [each.name for each in shifted if each not in used and each.name not in widened]:
-        text += f"; {' and '.join(left)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
-    return text
-
-
-def _column_names(metric: MetricSpec) -> list[str]:
+def column_names(metric: MetricSpec) -> list[str]:
+    """The columns of `items.parquet` with a metric's corrected values, and their denominators."""
     name = metric.name + SUFFIX
     return [name, weight_column(name)] if metric.kind == "ratio" else [name]
-
-
-def _advice(
-    needed: int, judged: Sequence[str], run: Verdicts, classes: Sequence[str], form: Form
-) -> str:
-    """How many labels would do, and of which verdicts the run has most for each label."""
-    counts = dict(zip(classes, run.counts.sum(axis=0), strict=True))
-    name = max(classes, key=lambda each: counts[each] / max(1, judged.count(each)))
-    more = (
-        f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts" if needed else ""
-    )
-    if form == "confusion":
-        return f"{more}; label further answers, chosen without a look at the judge's verdicts"
-    return f"{more}; label next what the judge calls {name} ({counts[name]:,.0f} verdicts here, {judged.count(name):,} labelled)"
 
 
 def read_calibration(

@@ -23,27 +23,32 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from medical_tasks.runs.results import (
     BOUNDS,
     ENDS,
+    NO_ANSWER,
+    NO_COMPONENT,
+    NOTHING,
     BoundName,
     Figure,
     Json,
     unanswered_value,
 )
 from medical_tasks.scoring.averages import Components, Sums, components, in_turns, sums
+from medical_tasks.scoring.estimates import Estimate
+from medical_tasks.scoring.finite import strata_of, whole_set_estimate, whole_set_shift
+from medical_tasks.scoring.means import (
+    average_interval,
+    mean_interval,
+    proportion_interval,
+    ratio_interval,
+)
 from medical_tasks.spec import Counts, Item, ItemScore, MetricSpec, TaskSpec, Verdicts
-
-if TYPE_CHECKING:
-    from medical_tasks.scoring.estimates import Estimate
 
 BOOTSTRAP_SEED: Final = 0
 NO_VERDICT: Final = "nothing to estimate from"
-NO_ANSWER: Final = "no item was answered"
-NOTHING: Final = "nothing to count on any item"
-NO_COMPONENT: Final = "a metric it is made of has no value"
 NOT_ALL: Final = "needs all its metrics; not reported"
 _ABOUT_AS_LONG: Final = 2
 """How many verdicts more or fewer an answer has that stands for another."""
@@ -150,8 +155,6 @@ class Estimator:
             items: the sample.
             drawn: how it was drawn, by the recipe.
         """
-        from medical_tasks.scoring.finite import strata_of, whole_set_estimate, whole_set_shift
-
         value = figure["value"]
         if value is None:
             return figure
@@ -223,8 +226,10 @@ class Estimator:
         None for no end.
         """
         low, high = metric.limits
-        if math.isinf(high) and self._limits is not None and items:
-            high = max(self._limits(item).get(metric.name, metric.limits)[1] for item in items)
+        if self._limits is not None and items:
+            limits = [self._limits(item).get(metric.name, metric.limits) for item in items]
+            low = min(each[0] for each in limits) if math.isinf(low) else low
+            high = max(each[1] for each in limits) if math.isinf(high) else high
         return (low, high) if -math.inf < low < high < math.inf else None
 
     def _single(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
@@ -289,8 +294,6 @@ class Estimator:
         self, metric: MetricSpec, parts: Components, answered: Sequence[Item]
     ) -> Estimate:
         """The average of some components over answered items, with its interval."""
-        from medical_tasks.scoring.means import average_interval
-
         scores = [self._scores[item.id] for item in answered]
         columns = in_turns(
             [
@@ -406,7 +409,8 @@ class _Tally:
         """
         if not self.decided and not self.estimated:
             # What items say of nothing to share where there should have been something: the worst.
-            figure = self._figure(min(self.due), *self.metric.limits, len(self.due))
+            low, high = map(_number, self.metric.limits)
+            figure = self._figure(min(self.due), low, high, len(self.due))
             return _inside(figure, whole=self._settled)
         shares = [*self.decided, *self.estimated]
         complete = self._interval(self.decided)
@@ -461,8 +465,6 @@ class _Tally:
 
     def _interval(self, shares: Sequence[_Share], *, fractions: bool = False) -> Estimate:
         """The value of some items with its interval; `fractions` are not all 0 or 1."""
-        from medical_tasks.scoring.means import mean_interval, proportion_interval, ratio_interval
-
         above = [share.above for share in shares]
         clusters = [share.cluster for share in shares] if self.clustered else None
         limits = self.metric.limits
@@ -631,8 +633,9 @@ class _Rates:
             open_ = verdicts.missing + self._unlisted(verdicts)
             rate = self._rate_within(verdicts.kind, counts) if open_ else 0.0
             hits.append(verdicts.weight * (verdicts.hits + rate * open_))
-            of.append(verdicts.weight * (verdicts.known + open_ + verdicts.unasked))
-        return math.fsum(hits), math.fsum(of) if counts.how == "share" else 1.0
+            if counts.how != "points" or verdicts.weight > 0:
+                of.append(verdicts.weight * (verdicts.known + open_ + verdicts.unasked))
+        return math.fsum(hits), math.fsum(of) if counts.is_share else 1.0
 
     def _unlisted(self, verdicts: Verdicts) -> float:
         """How many verdicts a list that could not be made would have had: as others, 1 at least."""

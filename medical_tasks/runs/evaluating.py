@@ -6,6 +6,7 @@ name.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
 import tempfile
@@ -29,14 +30,16 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
+from medical_tasks.models.base import processes
 from medical_tasks.models.opener import (
     check_repeats,
     deciding_args,
     full_name,
-    open_model,
+    is_local,
 )
+from medical_tasks.models.opening import open_model
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
-from medical_tasks.options import Run, Score
+from medical_tasks.options import Run, Score, read_settings
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
@@ -56,8 +59,7 @@ from medical_tasks.runs.responses import (
     check_recipe,
     read_file,
     read_responses,
-    replayed,
-    run_responses,
+    run_answers,
 )
 from medical_tasks.runs.results import (
     Json,
@@ -67,6 +69,8 @@ from medical_tasks.runs.results import (
 from medical_tasks.runs.runner import (
     Adjudication,
     AnsweredTask,
+    RoleChoice,
+    RoleModel,
     RunOptions,
     load_task_prompts,
     open_protocols,
@@ -97,6 +101,7 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
     model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
     task_args = checked_task_args(arguments.task_args, tasks)
+    roles = read_roles(arguments.role, tasks, model=name)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream)
     drawn = read_drawn(arguments, max_samples=arguments.max_samples)
     _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
@@ -113,26 +118,6 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         )
         for task in tasks
     }
-    settings: JsonDict = {
-        "tasks": [task.name for task in tasks],
-        "model": name,
-        # How much is asked at once, and for how long, changes no answer: such arguments may differ
-        # when a run goes on.
-        "model_args": deciding_args(name, model_args),
-        "data": {name: part.identity for name, part in data.items()},
-        "prompts": arguments.prompts,
-        "max_new_tokens": arguments.max_new_tokens,
-    }
-    known = {name for task in tasks for name in task.arguments}
-    # Only where there are some, so that folders of tasks without them stay what they were.
-    optional = {
-        "task_args": {name: task_args[name] for name in task_args if name in known} or None,
-        "truncate": arguments.truncate if arguments.truncate != "refuse" else None,
-        "judge": judge.identity if judge is not None else None,
-        "shard": arguments.shard,
-        "subset": list(drawn) if drawn is not None else None,
-    }
-    settings |= {name: value for name, value in optional.items() if value is not None}
     options = RunOptions(
         prompts=arguments.prompts,
         upstream=arguments.upstream,
@@ -142,6 +127,7 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         model_args=model_args,
         task_args=task_args,
         truncate=arguments.truncate,
+        role_choices=roles,
     )
     if judge is not None and judge.options.forecast:
         if not is_main_process():
@@ -153,6 +139,9 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
             "asked, nothing is written."
         )
         return None
+    settings = _settings(name, tasks, data, options, judge)
+    settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
+    settings |= {"subset": list(drawn)} if drawn is not None else {}
     private = any(not policy.text_allowed(spec) for spec in specs.values())
     folder = open_run_folder(
         arguments.out or default_folder(name, settings), settings, private=private
@@ -161,17 +150,86 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         return _finished(name, model_args, tasks, data, folder, options, judge)
 
 
-def checked_task_args(given: Mapping[str, str], tasks: Sequence[TaskSpec]) -> dict[str, str]:
+def _settings(
+    name: str,
+    tasks: Sequence[TaskSpec],
+    data: Mapping[str, TaskData],
+    options: RunOptions,
+    judge: JudgeRequest | None,
+) -> JsonDict:
+    """What tells a run from others: the settings of its folder.
+
+    How much is asked at once, and for how long, changes no answer: such arguments may differ when a
+    run goes on. What is optional is named only where it is given, so that folders of tasks without
+    it stay what they were.
+    """
+    own = {argument for task in tasks for argument in task.arguments}
+    optional = {
+        "task_args": {key: value for key, value in options.task_args.items() if key in own} or None,
+        "roles": {
+            role: [choice.name, deciding_args(choice.name, choice.args)]
+            for role, choice in options.role_choices.items()
+        }
+        or None,
+        "truncate": options.truncate if options.truncate != "refuse" else None,
+        "judge": judge.identity if judge is not None else None,
+    }
+    return {
+        "tasks": [task.name for task in tasks],
+        "model": name,
+        "model_args": deciding_args(name, options.model_args),
+        "data": {task: loaded.identity for task, loaded in data.items()},
+        "prompts": options.prompts,
+        "max_new_tokens": options.max_new_tokens,
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+def checked_task_args(arguments: Mapping[str, str], tasks: Sequence[TaskSpec]) -> dict[str, str]:
     """Checks `--task-args`, of which each must be a setting of one of the tasks."""
-    known = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
-    for name in given:
-        if name not in known:
-            said = f"They take: {', '.join(sorted(known))}." if known else "They take none."
+    names = {name for task in tasks for name in (*task.arguments, *task.scoring_arguments)}
+    for name in arguments:
+        if name not in names:
+            hint = f"They take: {', '.join(sorted(names))}." if names else "They take none."
             raise UsageError(
                 f"--task-args: {name!r} is not a setting of "
-                f"{', '.join(task.name for task in tasks)}. {said}"
+                f"{', '.join(task.name for task in tasks)}. {hint}"
             )
-    return dict(given)
+    return dict(arguments)
+
+
+def read_roles(
+    given: Sequence[str], tasks: Sequence[TaskSpec], *, model: str
+) -> dict[str, RoleChoice]:
+    """Reads `--role ROLE=MODEL` or `ROLE=MODEL,KEY=VALUE,...`: each role of the tasks' protocols has a model.
+
+    A baseline as `model` talks with nobody.
+    """
+    wanted = {role: about for task in tasks for role, about in task.roles.items()}
+    roles: dict[str, RoleChoice] = {}
+    for text in given:
+        role, equals, rest = text.partition("=")
+        name, _, args = rest.partition(",")
+        if role not in wanted:
+            known = f"They have: {', '.join(wanted)}." if wanted else "They have none."
+            raise UsageError(
+                f"--role {text}: {role!r} is no role of {', '.join(task.name for task in tasks)}. {known}"
+            )
+        if not equals or not name:
+            raise UsageError(f"--role {text}: name the model, as {role}=openai-api/HOST/NAME.")
+        if role in roles:
+            raise UsageError(f"--role {text}: the role {role} has a model already.")
+        name = full_name(name)
+        if name.startswith("baseline/"):
+            raise UsageError(f"--role {text}: a baseline answers tasks and cannot talk.")
+        roles[role] = RoleChoice(name=name, args=read_settings(args, option=f"--role {role}"))
+    lacking = [role for role in wanted if role not in roles]
+    if lacking and not model.startswith("baseline/"):
+        role = lacking[0]
+        raise UsageError(
+            f"the role {role} ({wanted[role]}) needs a model: --role {role}=MODEL, named as for --model."
+        )
+    return roles
 
 
 def _finished(
@@ -190,10 +248,9 @@ def _finished(
     if request is not None:
         check_request(request, tasks)
     for task in tasks:
-        if given := task.scoring_args(options.task_args):
-            task.benchmark.scoring_identity(
-                task, given
-            )  # says what is missing before a model answers
+        if arguments := task.scoring_args(options.task_args):
+            # Says what is missing before a model answers.
+            task.benchmark.scoring_identity(task, arguments)
 
     early = None
     if request is not None and is_main_process() and opens_early(request.name):
@@ -204,7 +261,7 @@ def _finished(
         request
         and early
         and from_model
-        and early.endpoint is not None
+        and early.asked.endpoint is not None
         and not folder.answers.exists()
     ):
         once = " each repeat" if options.repeats > 1 else ""
@@ -212,8 +269,8 @@ def _finished(
             f"With the reference answers in place of the model's, judging{once} would take:",
             file=sys.stderr,
         )
-        asked = replace(request, options=replace(request.options, forecast=True))
-        _forecast(asked, _references(tasks, data, options))
+        forecast = replace(request, options=replace(request.options, forecast=True))
+        _forecast(forecast, _references(tasks, data, options))
     with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
         answered = _answers(name, model_args, tasks, data, folder, options)
     if answered is None:
@@ -263,12 +320,12 @@ def _answers(
     if name.startswith(BASELINE):
         return _baseline_answers(name, model_args, tasks, data, options)
     alone = [task for task in tasks if task.baseline]
-    asked = [task for task in tasks if not task.baseline]
+    of_model = [task for task in tasks if not task.baseline]
     answered: list[AnsweredTask] | None = []
     if alone:
         own = replace(options, prompts="own", truncate="refuse")
         answered = _baseline_answers(f"{BASELINE}{alone[0].baseline}", {}, alone, data, own)
-    others = _model_answers(name, model_args, asked, data, folder, options) if asked else []
+    others = _model_answers(name, model_args, of_model, data, folder, options) if of_model else []
     if answered is None or others is None:
         return None
     by_task = {each.task.name: each for each in (*answered, *others)}
@@ -321,14 +378,32 @@ def _model_answers(
             load_task_prompts(task, options, data[task.name])
     open_protocols(tasks, options)
     policy.require_processes()
-    model = open_model(name, model_args, log_dir=folder.logs)
-    try:
+    with contextlib.ExitStack() as opened:
+        model = open_model(name, model_args, log_dir=folder.logs)
+        opened.callback(model.close)
         policy.require_endpoint(model.endpoint, "model")
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
-        return run_model(tasks, data, model, folder, options)
-    finally:
-        model.close()
+        roles = _opened_roles(options.role_choices, folder, opened)
+        return run_model(tasks, data, model, folder, replace(options, roles=roles))
+
+
+def _opened_roles(
+    choices: Mapping[str, RoleChoice], folder: RunFolder, opened: contextlib.ExitStack
+) -> dict[str, RoleModel]:
+    """Opens the models of the roles in the main process, which alone asks them; the guard checks each."""
+    roles: dict[str, RoleModel] = {}
+    for role, choice in choices.items() if is_main_process() else ():
+        if is_local(choice.name) and processes() > 1:
+            raise UsageError(
+                f"--role {role}={choice.name}: a model in this process plays no role where several processes "
+                "were started. Serve it, or start one process."
+            )
+        model = open_model(choice.name, choice.args, log_dir=folder.logs)
+        opened.callback(model.close)
+        policy.require_endpoint(model.endpoint, f"model of the role {role}")
+        roles[role] = RoleModel(model=model, args=choice.args)
+    return roles
 
 
 def rescore(
@@ -406,21 +481,21 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
 
 def _scoring_args(task_args: Mapping[str, str], task: TaskSpec, recipe: Json) -> dict[str, str]:
     """The settings given, and those of the run's questions that its scoring must know too."""
-    given = checked_task_args(task_args, [task])
-    questions = [name for name in given if name not in task.scoring_arguments]
+    own = checked_task_args(task_args, [task])
+    questions = [name for name in own if name not in task.scoring_arguments]
     if questions:
         raise UsageError(
             f"--task-args: {', '.join(questions)} is about the questions, and none is asked. Leave "
             "it out."
         )
-    asked = task.scoring_args(recipe.get("task_args", {}))
-    for name, value in asked.items():
-        if given.get(name, value) != value:
+    from_run = task.scoring_args(recipe.get("task_args", {}))
+    for name, value in from_run.items():
+        if own.get(name, value) != value:
             raise UsageError(
-                f"--task-args: {name}={given[name]}, but the run's questions were asked with "
+                f"--task-args: {name}={own[name]}, but the run's questions were asked with "
                 f"{name}={value}. Leave it out."
             )
-    return {**asked, **given}
+    return {**from_run, **own}
 
 
 def _kept(path: Path) -> Path | None:
@@ -486,29 +561,24 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[Answ
         repeats="repeats" in recipe,
         calibration=arguments.calibration,
     )
-    responses = run_responses(task, data, recipe, folder, upstream=arguments.upstream)
+    ran = run_answers(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
     recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
     if "truncation" in recipe:
         left = recipe["truncation"]["words_left_out"]
         kept = {name: words for name, words in left.items() if name in ids}
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
-    repeats: Sequence[AnsweredTask] = ()
-    if recipe.get("repeats"):
-        repeats = replayed(task, data, recipe, folder, upstream=arguments.upstream).repeats
-    answered = _of_responses(task, data, responses, recipe, "not answered in the run")
+    answered = _of_responses(task, data, ran.responses, recipe, "not answered in the run")
+    answered = replace(answered, repeats=ran.repeats, details=ran.details, opening=ran.opening)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {
         "prompts": recipe["prompts"],
         "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
     }
-    optional = ("task_args", "protocol", "shard", "subset", "repeats")
+    optional = ("task_args", "protocol", "roles", "shard", "subset", "repeats")
     asked |= {name: recipe[name] for name in optional if name in recipe}
     settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
-    return replace(answered, repeats=repeats), {
-        **settings,
-        "data": {task.name: data.identity},
-    }
+    return answered, {**settings, "data": {task.name: data.identity}}
 
 
 def _check_same_items(folder: Path, recipe: Json, arguments: Score) -> None:

@@ -15,6 +15,7 @@ from medical_tasks.guard.private_store import redact_reason, redact_row, redact_
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Answers, Calibration, Corrections
 from medical_tasks.runs.comparability import comparability
+from medical_tasks.runs.correcting import correct
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge, TaskJudge
@@ -31,7 +32,7 @@ from medical_tasks.runs.results import (
 )
 from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.runs.summary import ScoredTask, drawn_from_set, not_comparable, summary_of
-from medical_tasks.spec import Item, ItemScore, TaskSpec
+from medical_tasks.spec import Item, ItemScore, Scoring, TaskSpec
 
 _BLOCK: Final = 2_000
 """Items that are scored at once where no judge is asked: their texts are in memory together."""
@@ -133,6 +134,8 @@ def _add_asking(entry: TaskEntry, task: AnsweredTask) -> None:
     entry["cut_at_length"] = sum(len(each.cut) for each in (task, *task.repeats))
     if task.usage:
         entry["usage"] = task.usage
+    if task.role_usage:
+        entry["roles"] = dict(task.role_usage)
     if "truncation" in task.recipe:
         entry["shortened"] = len(task.recipe["truncation"]["words_left_out"])
 
@@ -169,8 +172,8 @@ class _Scoring:
                 # Where a judge is asked, all items are one block.
                 model = str(mapping(task.recipe.get("model")).get("name") or "")
                 answers = Answers(task.responses, model)
-                self.corrections = self.calibration.correct(
-                    task.task, task.items, block.scores, limits, answers
+                self.corrections = correct(
+                    self.calibration, task.task, task.items, block.scores, limits, answers
                 )
                 rows = self.corrections.added_to(rows)
             items.add(rows)
@@ -209,20 +212,18 @@ def _scored_blocks(
 ) -> Iterator[_Block]:
     """Scores a task's items block by block; a judge is asked about all of them together."""
     task, responses = answered.task, answered.responses
-    arguments = dict(answered.scoring_args) if task.scoring_arguments else None
+    scoring = Scoring(judging=judging, arguments=answered.scoring_args)
     for items in _blocks(answered):
         answered_items = [item for item in items if item.id in responses]
-        texts = [responses[item.id] for item in answered_items]
         rows: list[JsonDict] = getattr(judging.judge, "rows", []) if judging else []
         before = len(rows)
         with doing(f"score {len(responses):,} answers to {task.name}"):
-            scored = task.benchmark.score_items(
-                task, answered_items, texts, judging=judging, arguments=arguments
-            )
+            answers = [answered.answer(item) for item in answered_items]
+            scored = task.benchmark.score_items(task, answered_items, answers, scoring)
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
         scores = {score.id: score for score in scored}
-        decided = _adjudicated(answered, answered_items, scores, judging, arguments)
+        decided = _adjudicated(answered, answered_items, scores, scoring)
         scores |= decided
         yield _Block(items, _redacted(task, scores) if private else scores, list(decided))
 
@@ -247,8 +248,7 @@ def _adjudicated(
     answered: AnsweredTask,
     items: Sequence[Item],
     scores: Scores,
-    judging: Judging | None,
-    arguments: Mapping[str, str] | None,
+    scoring: Scoring,
 ) -> dict[str, ItemScore]:
     """Scores unclear answers again by what somebody read in them.
 
@@ -258,10 +258,8 @@ def _adjudicated(
         return {}
     texts, task = answered.adjudication.texts, answered.task
     unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
-    responses = [answered.responses[item.id] for item in unclear]
-    read = task.benchmark.score_items(
-        task, unclear, responses, judging=judging, arguments=arguments, readings=texts
-    )
+    answers = [answered.answer(item) for item in unclear]
+    read = task.benchmark.score_items(task, unclear, answers, replace(scoring, readings=texts))
     unread = [score.id for score in read if texts[score.id] and (score.unclear or not score.parsed)]
     if unread:
         # Only the items are named: a reading may quote an answer that nobody else may see.

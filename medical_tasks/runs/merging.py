@@ -125,11 +125,11 @@ def _read_part(path: Path) -> Part:
     return Part(path=path, answers=answers, shard=shard, settings=settings, recipes=recipes)
 
 
-def _check_alike(first: Path, second: Path, one: Json, other: Json) -> None:
+def _check_alike(first: Path, second: Path, mine: Json, other: Json) -> None:
     """Refuses parts with other settings, or recipes."""
-    if one != other:
+    if mine != other:
         raise UsageError(
-            f"{first} and {second}: not parts of one run ({differing(one, other)}). Merge the "
+            f"{first} and {second}: not parts of one run ({differing(mine, other)}). Merge the "
             "parts of each by themselves."
         )
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from medical_tasks.errors import listed
-from medical_tasks.runs.estimation import NO_ANSWER, NO_COMPONENT, NOTHING
-from medical_tasks.runs.results import Json
+from medical_tasks.runs.results import NO_ANSWER, NO_COMPONENT, NOTHING, Json
 
 NOT_COMPUTABLE = "n/a"
 PARTIAL = "partial"

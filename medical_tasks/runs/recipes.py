@@ -191,6 +191,10 @@ DIFFERENCES: Final[Mapping[str, str]] = {
         "protocol differs: {}. More tries or other steps can change every answer: run both with "
         "the same --task-args."
     ),
+    "roles": (
+        "the models that play a role differ: {}. Whom a model talks with can change every answer: "
+        "run both with the same --role."
+    ),
     "baseline": (
         "baseline differs: {}. It is another baseline: run both with the same --task-args."
     ),
@@ -222,7 +226,7 @@ DIFFERENCES: Final[Mapping[str, str]] = {
 }
 """What two recipes can differ in, and the sentence that says so."""
 _COMPARED: Final = (
-    "protocol", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
+    "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "shard", "adjudication", "suite",
 )  # fmt: skip
 """Parts of a recipe of which a reader is told that they differ."""
 

@@ -19,7 +19,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
 
 from medical_tasks.runs.estimation import Estimator
 from medical_tasks.runs.results import (
@@ -29,10 +31,10 @@ from medical_tasks.runs.results import (
     unanswered_value,
 )
 from medical_tasks.scoring.averages import components, sums
+from medical_tasks.scoring.bootstrap import Repeats, linear
+from medical_tasks.scoring.bootstrap import repeats as spread_of
+from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
-
-if TYPE_CHECKING:
-    from medical_tasks.scoring.bootstrap import Repeats
 
 Scores = Mapping[str, ItemScore]
 """Scores by item id."""
@@ -184,8 +186,6 @@ class RepeatedEstimator(Estimator):
 
     def _together(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """The figure of all answers; each is right or wrong, those to one item being a cluster."""
-        from medical_tasks.scoring.means import proportion_interval
-
         figure = super().entry(self._reported[metric.name], items)
         if figure["value"] is None or metric.kind != "proportion":
             return figure
@@ -209,9 +209,6 @@ class RepeatedEstimator(Estimator):
         Returns how many items all repeats decide, the share of those with one value in all, and the
         parts of the variance.
         """
-        import numpy as np
-
-        from medical_tasks.scoring.bootstrap import Repeats, linear, repeats
 
         def cell(metric: MetricSpec, score: ItemScore | None) -> tuple[float, float]:
             if score is None:
@@ -235,7 +232,7 @@ class RepeatedEstimator(Estimator):
         if self._task.cluster:
             clusters = [item.cluster for item, kept in zip(items, counted, strict=True) if kept]
         added = linear([*shares.values()], columns, np.ones(above.shape, dtype=np.bool_))
-        spread = repeats(added, clusters=clusters) if np.isfinite(added).all() else Repeats()
+        spread = spread_of(added, clusters=clusters) if np.isfinite(added).all() else Repeats()
         own = np.where(below, above / np.where(below, below, 1.0), np.inf)
         alike = np.isclose(own, own[:, :1, :1], rtol=0.0, atol=_ALIKE).all(axis=(1, 2))
         stability = float(alike.mean()) if counted.any() and metric.kind != "average" else math.nan

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.task_data import TaskData
@@ -44,7 +44,13 @@ from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, Row
-from medical_tasks.runs.runner import AnsweredTask, RunOptions, load_task_prompts, run_model
+from medical_tasks.runs.runner import (
+    AnsweredTask,
+    RoleModel,
+    RunOptions,
+    load_task_prompts,
+    run_model,
+)
 from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
 SUBMISSION: Final = "submission.json"
@@ -145,6 +151,12 @@ class GivenAnswers:
         return "the answers given"
 
 
+Source: TypeAlias = Path | GivenAnswers
+"""A file of answers, or answers that were given in Python."""
+Record: TypeAlias = tuple[str, Any]
+"""Where a record, line or row stands in its file, and what it holds."""
+
+
 def _plain(value: Any) -> Any:
     """A number of numpy; anything else is no answer, and must not be scored as a text."""
     if hasattr(value, "item"):
@@ -154,7 +166,7 @@ def _plain(value: Any) -> Any:
     )
 
 
-def read_file(path: Path | GivenAnswers, *, option: str = "--responses") -> bytes:
+def read_file(path: Source, *, option: str = "--responses") -> bytes:
     """Reads a responses file; `option` is the one that named it, for messages."""
     if isinstance(path, GivenAnswers):
         return path.content
@@ -163,7 +175,7 @@ def read_file(path: Path | GivenAnswers, *, option: str = "--responses") -> byte
 
 
 def read_responses(
-    path: Path | GivenAnswers,
+    path: Source,
     known_ids: Collection[str],
     *,
     content: bytes | None = None,
@@ -190,7 +202,7 @@ def read_responses(
         records = list(records)
         _check_submission(path, [value for _, value in records], check)
     responses, strange = Texts(), []
-    published, answers = _answers(path, records, table, ids, task, items)
+    published, answers = _answers(path, records, table, _Names(ids, items), task)
     for answer in _once(path, answers):
         if answer.id not in ids:
             strange.append(answer)
@@ -208,7 +220,7 @@ def read_responses(
 
 
 def _check_submission(
-    path: Path | GivenAnswers,
+    path: Source,
     records: Sequence[Any],
     check: Callable[[Sequence[Any]], Sequence[str]],
 ) -> None:
@@ -223,9 +235,7 @@ def _check_submission(
         )
 
 
-def _no_items(
-    path: Path | GivenAnswers, strange: Sequence[Answer], ids: Collection[str]
-) -> UsageError:
+def _no_items(path: Source, strange: Sequence[Answer], ids: Collection[str]) -> UsageError:
     """The error for answers to what is no item of the task."""
     sample = ", ".join(map(repr, sorted(ids)[:3]))
     count = f"{len(strange)} ids are not items" if len(strange) > 1 else "1 id is no item"
@@ -243,26 +253,25 @@ def _listed(answers: Sequence[Answer]) -> str:
 
 
 def _answers(
-    path: Path | GivenAnswers,
-    values: Iterable[tuple[str, Any]],
+    path: Source,
+    values: Iterable[Record],
     table: bool,
-    known: Collection[str] = (),
+    names: _Names,
     task: TaskSpec | None = None,
-    items: Sequence[Item] = (),
 ) -> tuple[bool, Iterator[Answer]]:
     """Whether records are as the benchmark's authors write them, by the first, and their answers."""
     rest = iter(values)
     begun = list(itertools.islice(rest, 1))
     values = itertools.chain(begun, rest)
     if task is not None and any(_taken_out(path, task, *each) for each in begun):
-        return True, _published_answers(path, values, task, _Names(known, items))
+        return True, _published_answers(path, values, task, names)
     if table:
-        return False, _table_answers(path, list(values), known, task, items)
+        return False, _table_answers(path, list(values), names, task)
     return False, (_answer(path, place, value) for place, value in values)
 
 
 def _published_answers(
-    path: Path | GivenAnswers, values: Iterable[tuple[str, Any]], task: TaskSpec, names: _Names
+    path: Source, values: Iterable[Record], task: TaskSpec, names: _Names
 ) -> Iterator[Answer]:
     for place, value in values:
         answers = _taken_out(path, task, place, value)
@@ -286,9 +295,7 @@ def _published_answers(
             yield Answer(id=name, text=answer.text, place=place)
 
 
-def _taken_out(
-    path: Path | GivenAnswers, task: TaskSpec, place: str, value: Any
-) -> Sequence[PublishedAnswer]:
+def _taken_out(path: Source, task: TaskSpec, place: str, value: Any) -> Sequence[PublishedAnswer]:
     """What the benchmark takes out of a record of its authors' form.
 
     Nothing of any other, or of one that names a response.
@@ -314,12 +321,12 @@ def _check_text(where: str, text: Any) -> None:
 class _Names:
     """What can name the items: their ids, also as a spreadsheet writes them, and questions."""
 
-    def __init__(self, known: Collection[str], items: Sequence[Item]) -> None:
-        self._known = known
+    def __init__(self, ids: Collection[str], items: Sequence[Item]) -> None:
+        self._ids = ids
         self._numbers: dict[Decimal, list[str]] = {}
         self._asked: dict[str, list[str]] = {}
         self._fields = {item.id: item.fields for item in items}
-        for identifier in known:
+        for identifier in ids:
             if (number := _number(identifier)) is not None:
                 self._numbers.setdefault(number, []).append(identifier)
         for item in items:
@@ -337,7 +344,7 @@ class _Names:
 
         Also one that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007).
         """
-        if text in self._known:
+        if text in self._ids:
             return [text]
         number = _number(text)
         return self._numbers.get(number, []) if number is not None else []
@@ -361,11 +368,10 @@ class _Names:
 
 
 def _table_answers(
-    path: Path | GivenAnswers,
+    path: Source,
     rows: Sequence[tuple[str, Json]],
-    known: Collection[str],
+    names: _Names,
     task: TaskSpec | None,
-    items: Sequence[Item],
 ) -> Iterator[Answer]:
     """The answers of a table.
 
@@ -375,16 +381,14 @@ def _table_answers(
     text = _text_column(path, list(rows[0][1]), source)
     answered = [(place, row) for place, row in rows if row.get(text) is not None]
     for (place, row), identifier in zip(
-        answered, _named_items(path, answered, known, source, items), strict=True
+        answered, _named_items(path, answered, names, source), strict=True
     ):
         where, response = f"{path}, {place}, column {text!r}", row[text]
         _check_text(where, response)
         yield Answer(id=identifier, text=response, place=place)
 
 
-def _text_column(
-    path: Path | GivenAnswers, columns: Sequence[str], source: DatasetSource | None
-) -> str:
+def _text_column(path: Source, columns: Sequence[str], source: DatasetSource | None) -> str:
     candidates = [name for name in columns if folded(name) in _TEXTS] or [
         name for name in columns if folded(name) == _GOLD
     ]
@@ -408,19 +412,17 @@ def _text_column(
 
 
 def _named_items(
-    path: Path | GivenAnswers,
+    path: Source,
     rows: Sequence[tuple[str, Json]],
-    known: Collection[str],
+    names: _Names,
     source: DatasetSource | None,
-    items: Sequence[Item],
 ) -> Iterator[str]:
     """The id each row is about, by the columns that name items, which must agree.
 
     One with other names is passed over.
     """
-    items_by = _Names(known, items)
     naming = {"id", "example_id"} | ({source.key, *source.id_names} if source else set())
-    if items_by.distinct_questions:
+    if names.distinct_questions:
         naming.add(_QUESTION)
     columns = [name for name in (rows[0][1] if rows else ()) if folded(name) in naming]
     if rows and not columns:
@@ -428,12 +430,10 @@ def _named_items(
         raise UsageError(f"{path}: no column 'id'{or_question} names the items. {_TABLE}")
     # Those that name one item in every row; the first one where none does.
     whole = [
-        name
-        for name in columns
-        if all(len(items_by.meant(name, row[name])) == 1 for _, row in rows)
+        name for name in columns if all(len(names.meant(name, row[name])) == 1 for _, row in rows)
     ]
     for place, row in rows:
-        yield _named_item(f"{path}, {place}", row, whole or columns[:1], items_by)
+        yield _named_item(f"{path}, {place}", row, whole or columns[:1], names)
 
 
 def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> str:
@@ -470,7 +470,7 @@ def _same(text: str) -> str:
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
     """Reads the answers of a file, of whatever items; one or more."""
     values, table = _values(path, content)
-    return list(_once(path, _answers(path, values, table)[1]))
+    return list(_once(path, _answers(path, values, table, _Names((), ()))[1]))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
@@ -514,7 +514,7 @@ def _submission_in(archive: zipfile.ZipFile, where: str, again: str) -> zipfile.
     return files[0]
 
 
-def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[str, Any]], bool]:
+def _values(path: Source, content: bytes) -> tuple[Iterable[Record], bool]:
     """The places of a file's records and what stands there, and whether it is a table."""
     if isinstance(path, GivenAnswers):
         lines = json_lines(Path(str(path)), content, form=_FORM)
@@ -534,7 +534,7 @@ def _values(path: Path | GivenAnswers, content: bytes) -> tuple[Iterable[tuple[s
     return read_json(path, content, form=_FORM), False
 
 
-def _once(path: Path | GivenAnswers, answers: Iterable[Answer]) -> Iterator[Answer]:
+def _once(path: Source, answers: Iterable[Answer]) -> Iterator[Answer]:
     """The answers, of which no two are to the same item."""
     places: dict[str, str] = {}
     for answer in answers:
@@ -556,7 +556,7 @@ def _submitted(value: Any) -> bool:
     )
 
 
-def _answer(path: Path | GivenAnswers, place: str, value: Any) -> Answer:
+def _answer(path: Source, place: str, value: Any) -> Answer:
     """The answer of a record, or of a line."""
     where, in_list = f"{path}, {place}", place.startswith("record")
     form = f"A record is like {_LIST_FORM}" if in_list else f"A {place.split()[0]} is like {_FORM}"
@@ -691,6 +691,18 @@ def run_responses(
     return replayed(task, data, recipe, folder, upstream=upstream).responses
 
 
+def run_answers(
+    task: TaskSpec, data: TaskData, recipe: Json, folder: Path, *, upstream: Path | None = None
+) -> AnsweredTask:
+    """Finds the whole answers that a run scored, with what was asked, and those of its repeats."""
+    check_recipe(folder, recipe)
+    check_same_data(task, data, recipe)
+    name = str(recipe["model"]["name"])
+    if name.startswith(_RESPONSES):
+        _from_file(name, task, data, recipe, None)
+    return replayed(task, data, recipe, folder, upstream=upstream)
+
+
 def replayed(
     task: TaskSpec,
     data: TaskData,
@@ -743,6 +755,10 @@ def replayed(
         model_args=prices or {},
         task_args=recipe.get("task_args", {}),
         shortened=recipe.get("truncation", {}).get("words_left_out", {}),
+        roles={
+            role: RoleModel(model=_Replay(recorded))
+            for role, recorded in recipe.get("roles", {}).items()
+        },
     )
     return (run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options) or [])[0]
 

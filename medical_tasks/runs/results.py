@@ -32,6 +32,11 @@ ITEMS_FILE: Final = "items.parquet"
 VERDICTS_FILE: Final = "verdicts.jsonl"
 SCHEMA_VERSION: Final = 1
 
+NO_ANSWER: Final = "no item was answered"
+NOTHING: Final = "nothing to count on any item"
+NO_COMPONENT: Final = "a metric it is made of has no value"
+"""Reasons why there is no value, which speak for themselves."""
+
 EndName = Literal["value", "ci_low", "ci_high", "bound_low", "bound_high"]
 BoundName = Literal["bound_low", "bound_high"]
 ENDS: Final[tuple[EndName, ...]] = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
@@ -133,6 +138,7 @@ class TaskEntry(TypedDict, total=False):
         cut_at_length: how many answers were cut at the length limit.
         shortened: how many questions were shortened to fit the model's context.
         usage: what the answers took of the model.
+        roles: what the replies of the other models of a protocol took, by role.
         judge: whom the judge was, how far it got, and its last check.
         paper: whether the figures are comparable with the paper's, and why.
     """
@@ -146,6 +152,7 @@ class TaskEntry(TypedDict, total=False):
     cut_at_length: int
     shortened: int
     usage: Json
+    roles: Mapping[str, Json]
     judge: Json
     paper: Json
 

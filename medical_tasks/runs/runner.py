@@ -6,6 +6,7 @@ process alone decides.
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections import Counter
@@ -18,8 +19,8 @@ from medical_tasks.data.task_data import TaskData, leaking_examples, open_protoc
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.progress import Progress
 from medical_tasks.io.store import Store, Texts, content_key
+from medical_tasks.models.base import Answer as ModelAnswer
 from medical_tasks.models.base import (
-    Answer,
     Failure,
     Length,
     Model,
@@ -29,11 +30,12 @@ from medical_tasks.models.base import (
     write_request,
 )
 from medical_tasks.models.opener import is_local, read_prices
-from medical_tasks.models.usage import Meter, Usage
+from medical_tasks.models.usage import Meter, Prices, Usage
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import (
+    Answer,
     Dialogue,
     Done,
     Item,
@@ -80,6 +82,8 @@ class RunOptions:
         task_args: of the tasks' `arguments` and `scoring_arguments`.
         truncate: what is done about questions that are too long.
         shortened: item id to words left out, of a run that is replayed.
+        role_choices: which model plays each of the tasks' `roles`.
+        roles: these models, opened.
     """
 
     prompts: str = "own"
@@ -92,6 +96,24 @@ class RunOptions:
     task_args: Mapping[str, str] = field(default_factory=dict)
     truncate: Truncate = "refuse"
     shortened: Mapping[str, int] | None = None
+    role_choices: Mapping[str, RoleChoice] = field(default_factory=dict)
+    roles: Mapping[str, RoleModel] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleChoice:
+    """The model that plays a role, by name, with its settings as the user gave them."""
+
+    name: str
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleModel:
+    """A model that a protocol asks beside the one under test."""
+
+    model: Model
+    args: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +190,9 @@ class AnsweredTask:
         usage: what the answers took of the model, those of `repeats` included.
         repeats: the same items asked again, from the second repeat on.
         adjudication: what people or a judge decided about unclear answers.
+        details: item id to what is known of its answer beside the text; none for texts of a file.
+        opening: makes the question of an item without a protocol, where one was asked.
+        role_usage: what the replies of other roles took, by role.
     """
 
     task: TaskSpec
@@ -182,6 +207,20 @@ class AnsweredTask:
     usage: Usage | None = None
     repeats: Sequence[AnsweredTask] = ()
     adjudication: Adjudication | None = None
+    details: Mapping[str, str] = field(default_factory=dict)
+    opening: Callable[[Item], tuple[Message, ...]] | None = None
+    role_usage: Mapping[str, Usage] = field(default_factory=dict)
+
+    def answer(self, item: Item) -> Answer:
+        """An item's answer, as its scorer gets it."""
+        text = self.responses[item.id]
+        if item.id not in self.details:
+            return Answer(text=text)
+        details = json.loads(self.details[item.id])
+        conversation = tuple(details.pop("conversation"))
+        if not conversation and self.opening is not None:
+            conversation = (*self.opening(item), {"role": "assistant", "content": text})
+        return Answer(text=text, conversation=conversation, **details)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,31 +251,80 @@ class _TaskRun:
     meter: Meter = field(default_factory=Meter)
     conversations: list[_Conversation] = field(default_factory=list)
     texts: Texts = field(default_factory=Texts)
+    details: Texts = field(default_factory=Texts)
+    role_meters: dict[str, Meter] = field(default_factory=dict)
+
+    def opening(self, item: Item) -> tuple[Message, ...]:
+        """The first question about an item, shortened where it was."""
+        if item.id in self.fitted.shortened:
+            item = next(each for each in self.fitted.items if each.id == item.id)
+        return self.prompts.render(item)
 
 
 @dataclass(kw_only=True, slots=True)
 class _Conversation:
-    """What is asked and answered about one item."""
+    """What is asked and answered about one item; `role` is who is asked now, "" the model under test."""
 
     run: _TaskRun
     item: Item
     opening: tuple[Message, ...]
     request: Request
+    role: str = ""
+    chat: tuple[Message, ...] = ()  # what the model under test was asked last, and its reply
     answers: list[str] = field(default_factory=list)
+    replies: dict[str, list[str]] = field(default_factory=dict)
     records: dict[str, Json] = field(default_factory=dict)
-    response: str | None = None
+    role_records: dict[str, dict[str, Json]] = field(default_factory=dict)
+    done: Done | None = None
     unanswered: str | None = None
     cut: bool = False
 
+    def hear(self, record: Json) -> None:
+        """Takes the reply of whom was asked."""
+        key, text = self.request.key, record["text"]
+        if self.role:
+            self.replies.setdefault(self.role, []).append(text)
+            self.role_records.setdefault(self.role, {})[key] = record
+            return
+        self.records[key] = record
+        self.answers.append(text)
+        self.cut = record.get("finish") == "length"
+        if self.run.protocol is not None:
+            self.chat = (*self.request.messages, {"role": "assistant", "content": text})
+
+    def dialogue(self) -> Dialogue:
+        """What was said, as the protocol sees it."""
+        replies = {role: tuple(texts) for role, texts in self.replies.items()}
+        return Dialogue(
+            item=self.item, opening=self.opening, answers=tuple(self.answers), replies=replies
+        )
+
     def close(self) -> None:
         """Puts the final answer away and lets go of all texts."""
-        if self.response is not None:
-            self.run.texts.put(self.item.id, self.response)
-            self.response = ""
+        if self.done is not None:
+            self.run.texts.put(self.item.id, self.done.text)
+            self.run.details.put(self.item.id, json.dumps(self._details(self.done)))
+            self.done = Done("")
         self.run.conversations.append(self)
-        self.opening, self.answers = (), [""] * len(self.answers)
+        self.opening, self.chat, self.replies = (), (), {}
+        self.answers = [""] * len(self.answers)
         self.request = replace(self.request, messages=(), continuations=())
-        self.records = {key: {**record, "text": ""} for key, record in self.records.items()}
+        self.records = _without_text(self.records)
+        self.role_records = {role: _without_text(each) for role, each in self.role_records.items()}
+
+    def _details(self, done: Done) -> JsonDict:
+        """What is known of the answer beside its text; the one question without a protocol is made anew."""
+        records = list(self.records.values())
+        finish = str(records[-1].get("finish") or "") if records else ""
+        details: JsonDict = {"conversation": done.conversation or self.chat, "finish": finish}
+        for name in ("prompt_tokens", "output_tokens"):
+            counts = [record.get(name) for record in records]
+            details[name] = None if None in counts else sum(counts)
+        return details
+
+
+def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
+    return {key: {**record, "text": ""} for key, record in records.items()}
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
@@ -300,13 +388,19 @@ def run_model(
         again = replace(options, repeat=repeat)
         for run in runs:
             # Beside the store, since they may hold what must not leave it.
-            run.texts, run.conversations = Texts(folder=folder.answers.parent), []
+            place = folder.answers.parent
+            run.texts, run.details, run.conversations = Texts(folder=place), Texts(folder=place), []
         with Store(folder.answers) as store:
             _converse(runs, model, store, again)
         repeats.append([_answered(run, model, again) for run in runs])
     model.share([])
     return [
-        replace(first, usage=[first, *others][-1].usage, repeats=others)
+        replace(
+            first,
+            usage=[first, *others][-1].usage,
+            role_usage=[first, *others][-1].role_usage,
+            repeats=others,
+        )
         for first, *others in zip(*repeats, strict=True)
     ]
 
@@ -347,7 +441,9 @@ def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: Run
         others = (start, len(every) - start - len(block))
         number, going_on = 1, block
         while going_on:
-            _ask(going_on, model, store, number, others)
+            for role in dict.fromkeys(each.role for each in going_on):
+                asked = [each for each in going_on if each.role == role]
+                _ask(asked, options.roles[role].model if role else model, store, number, others)
             going_on = _follow(runs, going_on, model, store, options)
             number += 1
         for conversation in block:
@@ -375,6 +471,7 @@ def _request(
     *,
     continuations: tuple[str, ...] = (),
     turn: int = 1,
+    role: str = "",
 ) -> Request:
     """A question, with the key under which its answer is kept.
 
@@ -382,6 +479,8 @@ def _request(
     again then, and a model that samples may say another thing.
     """
     content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
+    content |= {"role": role} if role else {}
+    stop = () if role else task.stop
     size, repeat = options.max_new_tokens or task.generation_size, options.repeat
     if continuations:
         content["continuations"] = list(continuations)
@@ -389,14 +488,14 @@ def _request(
         if is_local(model.name):  # whose probabilities do not change
             repeat = 1
     else:
-        content |= {"max_new_tokens": size, "stop": list(task.stop)}
+        content |= {"max_new_tokens": size, "stop": list(stop)}
         content |= {"turn": turn} if turn > 1 else {}
     content |= {"repeat": repeat} if repeat > 1 else {}
     return Request(
         key=content_key(content),
         messages=messages,
         max_new_tokens=size,
-        stop=task.stop,
+        stop=stop,
         continuations=continuations,
         repeat=repeat,
     )
@@ -419,8 +518,11 @@ def _ask(
     pending = [request for key, request in requests.items() if key not in finished]
     failures: dict[str, str] = {}
     if pending:
-        model.share([write_request(request) for request in pending])
-        label = "answers" if number == 1 else f"answers, round {number}"
+        role = conversations[0].role
+        if not role:
+            model.share([write_request(request) for request in pending])
+        label = role or "answers"
+        label += f", round {number}" if number > 1 else ""
         with Progress(
             label, len(requests) + sum(others), done=len(finished) + others[0]
         ) as progress:
@@ -429,11 +531,10 @@ def _ask(
     for each in conversations:
         key = each.request.key
         if key in finished:
-            record = each.records[key] = finished[key]
-            each.answers.append(record["text"])
-            each.cut = record.get("finish") == "length"
+            each.hear(finished[key])
         else:
-            each.unanswered = failures.get(key, "not asked")
+            reason = failures.get(key, "not asked")
+            each.unanswered = f"{each.role}: {reason}" if each.role else reason
 
 
 def _follow(
@@ -447,19 +548,24 @@ def _follow(
     going_on: list[_Conversation] = []
     for run in runs:
         own = [each for each in conversations if each.run is run and each.unanswered is None]
-        dialogues = [
-            Dialogue(item=each.item, opening=each.opening, answers=tuple(each.answers))
-            for each in own
-        ]
+        dialogues = [each.dialogue() for each in own]
         turns: list[Turn] = [Done(dialogue.answers[-1]) for dialogue in dialogues]
         if run.protocol is not None and dialogues:
             turns = run.protocol.next_turns(dialogues, store)
         for each, turn in zip(own, turns, strict=True):
             if isinstance(turn, Done):
-                each.response = turn.text
+                each.done = turn
                 continue
-            number = len(each.answers) + 1
-            each.request = _request(run.task, turn.messages, model, options, turn=number)
+            each.role = turn.role
+            if turn.role not in {"", *run.task.roles}:
+                raise ValueError(
+                    f"{run.task.name}: its protocol asks {turn.role!r}, none of its roles"
+                )
+            number = 1 + len(each.replies.get(turn.role, ()) if turn.role else each.answers)
+            asked = options.roles[turn.role].model if turn.role else model
+            each.request = _request(
+                run.task, turn.messages, asked, options, turn=number, role=turn.role
+            )
             going_on.append(each)
     return going_on
 
@@ -472,7 +578,7 @@ def _generate(
     model.start()
     last = time.monotonic()
 
-    def on_result(result: Answer | Failure) -> None:
+    def on_result(result: ModelAnswer | Failure) -> None:
         nonlocal last
         progress.step()
         # Answers that are made side by side share the time: together they take what the clock says.
@@ -497,6 +603,8 @@ def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
     task, data, conversations = run.task, run.data, run.conversations
     for each in conversations:
         run.meter.add(each.records)
+        for role, records in each.role_records.items():
+            run.role_meters.setdefault(role, Meter()).add(records)
     sources = run.prompts.sources
     return AnsweredTask(
         task=task,
@@ -506,14 +614,22 @@ def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
             each.item.id: each.unanswered for each in conversations if each.unanswered is not None
         },
         recipe=_recipe(run, model, options),
-        cut=frozenset(
-            each.item.id for each in conversations if each.response is not None and each.cut
-        ),
+        cut=frozenset(each.item.id for each in conversations if each.done is not None and each.cut),
         sources={each.item.id: sources(each.item) for each in conversations} if sources else {},
         scoring_args={**data.found, **task.scoring_args(options.task_args)},
         asked={each.item.id: len(each.answers) for each in conversations} if run.protocol else {},
         usage=run.meter.usage(read_prices(options.model_args, model=model.name)),
+        details=run.details,
+        opening=None if run.protocol else run.opening,
+        role_usage={
+            role: meter.usage(_prices(options.roles[role]))
+            for role, meter in run.role_meters.items()
+        },
     )
+
+
+def _prices(role: RoleModel) -> Prices | None:
+    return read_prices(role.args, model=role.model.name)
 
 
 def _recipe(run: _TaskRun, model: Model, options: RunOptions) -> JsonDict:
@@ -532,6 +648,11 @@ def _recipe(run: _TaskRun, model: Model, options: RunOptions) -> JsonDict:
         "protocol": dict(run.protocol.identity) if run.protocol is not None else None,
         "leaking_examples": run.leaking or None,
         "task_args": _own(run.task, options) or None,
+        "roles": {
+            role: {"name": options.roles[role].model.name, **options.roles[role].model.identity}
+            for role in run.task.roles
+        }
+        or None,
     }
     recipe |= {**run.data.part, **{k: value for k, value in optional.items() if value is not None}}
     if run.prompts.shorten is not None:

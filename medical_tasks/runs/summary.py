@@ -5,8 +5,9 @@
     -> figures of all items          `estimation.Estimator`, or `repeating.RepeatedEstimator`
     -> of the set                    `of_whole_set`, where the items are a random sample of one
     -> figures of groups             the same estimator; marked where they are too few to tell
-    -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge
-    fits -> JSON                          `Summary.as_json`
+    -> cut totals                    where a metric has a `total`
+    -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge fits
+    -> JSON                          `Summary.as_json`
 
 Each step takes a `Summary` and gives one. Parts of a run are merged before they are scored: what
 `merging` makes is scored and summarised as if one command had asked it all.
@@ -22,6 +23,7 @@ from medical_tasks.runs.estimation import Estimator, Limits
 from medical_tasks.runs.numbers import group_too_few
 from medical_tasks.runs.repeating import RepeatedEstimator, Scores, over_repeats
 from medical_tasks.runs.results import (
+    ENDS,
     Breakdown,
     Coverage,
     Figures,
@@ -99,7 +101,7 @@ def summary_of(scored: ScoredTask, *, sample: Json | None = None) -> Summary:
     )
     if sample is not None:
         summary = _of_whole_set(summary, scored, estimator, sample)
-    return _with_groups(summary, scored, estimator)
+    return _cut(_with_groups(summary, scored, estimator), scored.task)
 
 
 def summarise(
@@ -211,6 +213,24 @@ def _mark_too_few(figures: Figures, whole: Figures, *, parts: bool) -> None:
     for name, figure in figures.items():
         if name in whole and group_too_few(figure, whole[name], parts=parts):
             figure["too_few"] = True
+
+
+def _cut(summary: Summary, task: TaskSpec) -> Summary:
+    """The summary with the figures of metrics that have a `total` cut to it."""
+    ranges = {
+        metric.whole or metric.name: metric.total
+        for metric in task.metrics
+        if metric.total is not None
+    }
+    groups = (figures for by in summary.breakdown.values() for figures in by.values())
+    for figures in (summary.metrics, *groups):
+        for name in ranges.keys() & figures:
+            low, high = ranges[name]
+            for end in ENDS:
+                value = figures[name][end]
+                if value is not None:
+                    figures[name][end] = min(max(value, low), high)
+    return summary
 
 
 def not_comparable(summary: Summary, task: TaskSpec) -> Summary:

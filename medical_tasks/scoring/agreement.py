@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -169,14 +169,10 @@ def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
 
 def rating_counts(ratings: Sequence[Sequence[str]], *, classes: Sequence[str]) -> Counts:
     """Counts how many raters gave each item each class; shape (items, classes)."""
-    raters = {len(labels) for labels in ratings}
-    if len(raters) > 1 or min(raters, default=2) < 2:
-        raise ValueError(
-            f"every item must have the same number of raters, at least 2; got {sorted(raters)}"
-        )
+    raters = _one_number(map(len, ratings), least=2)
     flat = _codes("ratings", [label for labels in ratings for label in labels], classes)
     table = np.zeros((len(ratings), len(classes)), dtype=np.int64)
-    np.add.at(table, (np.repeat(np.arange(len(ratings)), max(raters, default=0)), flat), 1)
+    np.add.at(table, (np.repeat(np.arange(len(ratings)), raters), flat), 1)
     return table
 
 
@@ -221,10 +217,7 @@ def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
 def _agreed_pairs(counts: Counts) -> Floats:
     table = np.asarray(counts, dtype=np.float64)
     raters = table.sum(axis=1)
-    if table.size and (raters.min() < 2 or raters.min() != raters.max()):
-        raise ValueError(
-            f"every item must have the same number of raters, at least 2; got {sorted(set(raters))}"
-        )
+    _one_number(raters.astype(int).tolist(), least=2)
     return np.asarray(((table * (table - 1)).sum(axis=1)) / (raters * (raters - 1)))
 
 
@@ -323,7 +316,16 @@ def among_raters(
 
 
 def _columns(ratings: Sequence[Labels]) -> list[list[str | None]]:
-    raters = {len(labels) for labels in ratings}
-    if len(raters) > 1:
-        raise ValueError(f"every item must have the same number of raters; got {sorted(raters)}")
-    return [[labels[rater] for labels in ratings] for rater in range(max(raters, default=0))]
+    raters = _one_number(map(len, ratings))
+    return [[labels[rater] for labels in ratings] for rater in range(raters)]
+
+
+def _one_number(raters: Iterable[int], *, least: int = 0) -> int:
+    """How many raters every item has; 0 without items."""
+    numbers = set(raters)
+    if len(numbers) > 1 or min(numbers, default=least) < least:
+        least_text = f", at least {least}" if least else ""
+        raise ValueError(
+            f"every item must have the same number of raters{least_text}; got {sorted(numbers)}"
+        )
+    return max(numbers, default=0)

@@ -136,12 +136,14 @@ def check_whole(name: str, value: int, *, least: int) -> int:
     return int(value)
 
 
-def check_limits(limits: Limits | None) -> None:
+def check_limits(limits: Limits | None, *, finite: bool = True) -> None:
     """The range that a statistic can take, or None where it has no known ends."""
-    if limits is not None and not (-math.inf < limits[0] < limits[1] < math.inf):
-        raise ValueError(
-            f"limits must be two finite numbers, the lower first, or None; got {limits!r}"
-        )
+    if limits is None:
+        return
+    allowed = not finite or all(map(math.isfinite, limits))
+    if not (allowed and limits[0] < limits[1]):
+        kind = "finite numbers" if finite else "numbers"
+        raise ValueError(f"limits must be two {kind}, the lower first, or None; got {limits!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,7 @@ from medical_tasks.scoring.estimates import (
     Limits,
     as_binary,
     as_column,
+    check_limits,
     check_probability,
     check_same_length,
     cluster_codes,
@@ -80,7 +81,7 @@ def mean_interval(
         >>> round(found.value, 3), round(found.ci_low, 3), round(found.ci_high, 3)
         (0.95, 0.846, 0.985)
     """
-    _check_limits(limits)
+    check_limits(limits, finite=False)
     column = as_column("values", values, limits=limits)
     counted = np.where(np.isnan(column), np.nan, 1.0)
     return _interval([column, counted], [1.0], clusters, limits, confidence)
@@ -117,7 +118,7 @@ def ratio_interval(
     Items with 0 in both, or with `nan` in either, do not count; `limits` is the range an item's own
     ratio can lie in. Other arguments as for `mean_interval`.
     """
-    _check_limits(limits)
+    check_limits(limits, finite=False)
     above, below = as_column("numerators", numerators), as_column("denominators", denominators)
     check_same_length(numerators=above, denominators=below)
     _check_ratios(above, below, limits)
@@ -140,7 +141,7 @@ def average_interval(
         clusters: as for `mean_interval`.
         limits: as for `mean_interval`.
     """
-    _check_limits(limits)
+    check_limits(limits, finite=False)
     named = [as_column(f"columns[{index}]", column) for index, column in enumerate(columns)]
     return _interval(named, shares, clusters, limits)
 
@@ -189,11 +190,6 @@ def unseen_share(tail: float, clusters: float) -> float:
     They would all be alike with probability (1-q)^clusters, which is `tail` for this q.
     """
     return -math.expm1(math.log(tail) / clusters)
-
-
-def _check_limits(limits: Limits | None) -> None:
-    if limits is not None and not limits[0] < limits[1]:
-        raise ValueError(f"limits must be two numbers, the lower first, or None; got {limits!r}")
 
 
 def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:

@@ -1,7 +1,8 @@
 """The metrics of DocLens as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.doclens.metric`.
 
-doclens = evaluate.load("metrics/doclens")          # or evaluate.load(medical_tasks.metric_path("doclens"))
-doclens.compute(predictions=["No fracture [0]."], references=[{"reference": "No fracture.", "sentences": ["No fracture is seen."]}])
+doclens = evaluate.load("metrics/doclens")          # or
+evaluate.load(medical_tasks.metric_path("doclens")) doclens.compute(predictions=["No fracture
+[0]."], references=[{"reference": "No fracture.", "sentences": ["No fracture is seen."]}])
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import evaluate  # noqa: F401, TID253 - `evaluate.load` reads here what the module needs
 
 from medical_tasks.benchmarks.doclens.data import METRIC_COLUMNS
+from medical_tasks.benchmarks.doclens.declarations import OWN
 from medical_tasks.benchmarks.doclens.metric import score_texts
-from medical_tasks.benchmarks.doclens.spec import OWN, TASKS
+from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.harness.evaluate_metric import benchmark_metric
 
 _DESCRIPTION = """\

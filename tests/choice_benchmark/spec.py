@@ -6,17 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medical_tasks.data.dataset_source import DatasetSource
-from medical_tasks.judges.base import Judging
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
     DatasetSpec,
     Item,
     ItemScore,
     MetricSpec,
     PromptSet,
+    Scoring,
     TaskSpec,
 )
-from tests.choice_benchmark import data, prompts, scoring
+from tests.choice_benchmark import data, prompts
+from tests.choice_benchmark import scoring as scorer
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -66,7 +71,7 @@ class SmallChoices(Benchmark):
     def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         return data.load_items(task, rows)
 
-    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
         return prompts.load_prompts(task)
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
@@ -76,13 +81,11 @@ class SmallChoices(Benchmark):
         self,
         task: TaskSpec,
         items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
-        readings: Mapping[str, str] | None = None,
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
-        return scoring.score_items(task, items, responses, arguments=arguments or {})
+        texts = [answer.text for answer in answers]
+        return scorer.score_items(task, items, texts, arguments=scoring.arguments)
 
     def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
         return data.keeps(task, row)

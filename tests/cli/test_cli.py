@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main, verbs
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.results import read_items
@@ -233,7 +234,7 @@ def test_the_shell_completes_names(line: str, offered: list[str], tmp_path: Path
 
 
 HEAVY = tuple(
-    "torch transformers lighteval datasets evaluate pandas pyarrow openai inspect_ai numpy".split()
+    "torch transformers lighteval datasets evaluate pandas pyarrow openai inspect_ai numpy pydantic".split()
 )
 
 

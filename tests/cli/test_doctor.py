@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import (
     MARKER,

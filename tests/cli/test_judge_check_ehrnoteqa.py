@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.judging import open_question
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.judges.checks import check_set_of, describe, last_check
@@ -187,7 +188,7 @@ def test_the_question_is_that_of_scoring_and_a_run_is_told_of_the_check(
     assert "checked on ehrnoteqa_open (7 pairs, " in told
     assert "accuracy 0.83" in told
     assert "kappa with each rater 0.70, 0.33, -0.17, theirs with each other" in told
-    assert last_check(identity, votes=5) is None  # K-QA's
+    assert last_check(identity, votes=5, name="kqa") is None  # K-QA's
     assert last_check(identity, votes=5, name=check_set_of(task("mc"))) is None
     assert last_check(identity, votes=1, name=name) is None
 

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import medical_tasks as mt
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.comparison.compared import read_compared
 from medical_tasks.data.task_data import TaskData, load_task_data, prompt_set

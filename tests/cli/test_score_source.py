@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.doclens.spec import demo_entries
+from medical_tasks.benchmarks.doclens.declarations import demo_entries
 from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files

@@ -11,19 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.data.dataset_source import DatasetSource
-from medical_tasks.judges.base import JudgePrompts, Judging
+from medical_tasks.judges.base import JudgePrompts
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
     DatasetSpec,
     Item,
     ItemScore,
     MetricSpec,
     PromptSet,
+    Scoring,
     TaskSpec,
-    required,
 )
 from tests import tiny_dataset
-from tests.credentialed_benchmark import data, judge_prompts, prompts, scoring
+from tests.credentialed_benchmark import data, judge_prompts, prompts
+from tests.credentialed_benchmark import scoring as scorer
 
 CANARY = "her neighbour found the seventy one year old canary breeder asleep beside four unopened letters from the tax office"
 
@@ -72,7 +77,7 @@ class PrivateNotes(Benchmark):
     def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
         return data.load_items(task, rows)
 
-    def load_prompts(self, task: TaskSpec, *given: Any, **settings: Any) -> PromptSet:
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
         return prompts.load_prompts(task)
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
@@ -82,13 +87,11 @@ class PrivateNotes(Benchmark):
         self,
         task: TaskSpec,
         items: Sequence[Item],
-        responses: Sequence[str],
-        *,
-        judging: Judging | None = None,
-        arguments: Mapping[str, str] | None = None,
-        readings: Mapping[str, str] | None = None,
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
-        return scoring.score_items(task, items, responses, judging=required(judging))
+        texts = [answer.text for answer in answers]
+        return scorer.score_items(task, items, texts, judging=scoring.judge)
 
     def load_judge_prompts(
         self, task: TaskSpec, name: str = "own", upstream: Path | None = None

@@ -6,7 +6,7 @@ from pathlib import Path
 from medical_tasks.catalog import datasets, tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.manifest import check_manifest, manifest_text, write_manifest
-from tests.support import ROOT
+from tests.support import ROOT, own_datasets, own_tasks
 
 
 def test_the_repository_is_what_the_specs_say() -> None:
@@ -34,11 +34,11 @@ def test_a_missing_or_edited_manifest_is_said(tmp_path: Path) -> None:
 def test_it_holds_every_task_and_dataset() -> None:
     content = json.loads(manifest_text())
     found = [task["name"] for benchmark in content["benchmarks"] for task in benchmark["tasks"]]
-    assert found == list(tasks())
+    assert found == list(own_tasks())
     built = [
         dataset["name"] for benchmark in content["benchmarks"] for dataset in benchmark["datasets"]
     ]
-    assert built == list(datasets())
+    assert built == list(own_datasets())
 
 
 def test_names_of_tasks_and_metrics_can_be_addressed() -> None:

@@ -16,7 +16,7 @@ from measurements.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, source_at
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS
-from medical_tasks.catalog import dataset_source, dataset_spec, datasets
+from medical_tasks.catalog import dataset_source, dataset_spec
 from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.cards import card_text, croissant_text
 from medical_tasks.data.dataset_source import file_sha256
@@ -25,7 +25,7 @@ from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.medcalc_bench.official_csv import official_row, v12_rows, write_csv
 from tests.data.test_croissant import described, issues, records
-from tests.support import ROOT, SHARED, needs_shared
+from tests.support import ROOT, SHARED, needs_shared, own_datasets
 
 
 def builder_of(name: str, **arguments: Any) -> Any:
@@ -45,7 +45,7 @@ CASES = json.loads(
 )
 
 PLACE = ROOT / "dataset_builders"
-NAMES = sorted(datasets())
+NAMES = sorted(own_datasets())
 # Rows of each split of the demo.
 ROWS = CASES["ROWS"]
 

@@ -18,7 +18,8 @@ import yaml
 from rich.markup import render
 
 from medical_tasks.benchmarks.kqa.spec import KQA
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.catalog import dataset_source, dataset_spec, tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.models.stand_ins import make_toy_model

@@ -18,7 +18,8 @@ import pytest
 import typer
 from typer.main import get_command
 
-from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK, DATASET
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
+from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.cli.entry import main
 from medical_tasks.cli.lighteval import _FLAGS, _read
 from medical_tasks.data.dataset_store import read_rows
@@ -57,7 +58,7 @@ def test_what_the_arguments_become() -> None:
         for name in _read(["accelerate", "m", "medical"]).arguments[2].split(",")
     ]
     assert named[:2] == ["medical:medcalc", "medical:medcalc_direct"]
-    assert len(named) > 20
+    assert named[2:]
     assert set(named) <= {config.name for config in TASKS_TABLE}
     for mistaken, message in CASES["test_mistakes_by_message"]:
         with pytest.raises(UsageError, match=message):

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC_CODE, MEDCALC_OPEN_BOOK
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_CODE, MEDCALC_OPEN_BOOK
 from medical_tasks.cli.entry import main
 from medical_tasks.cli.lighteval import _read
 from medical_tasks.data.task_data import load_task_data

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.summary import summarise

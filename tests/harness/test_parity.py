@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from medical_tasks.benchmarks.kqa.declarations import DATASET as KQA_DATASET
 from medical_tasks.benchmarks.kqa.prompts import gold_response as kqa_gold
 from medical_tasks.benchmarks.kqa.prompts import load_prompts as kqa_prompts
-from medical_tasks.benchmarks.kqa.spec import DATASET as KQA_DATASET
 from medical_tasks.benchmarks.kqa.spec import KQA
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response, load_prompts
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.catalog import tasks
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data

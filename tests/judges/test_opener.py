@@ -14,8 +14,8 @@ from medical_tasks.judges.case import NO_PAIR, UNREADABLE
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
 from medical_tasks.judges.check_sets import LabelledPair, nli_question
 from medical_tasks.judges.session import (
-    JUDGE_KINDS,
     NEUTRAL_JUDGE_ARGS,
+    judge_kinds,
     next_step,
     open_judge,
     open_session,
@@ -45,10 +45,10 @@ def test_unknown_judge_is_told_every_kind_with_a_line_each(name: str) -> None:
         open_judge(name, {}, log_dir=Path())
     told = str(caught.value)
     assert f"unknown judge {name!r}" in told
-    assert len(JUDGE_KINDS) == 9
-    for kind, line in JUDGE_KINDS.items():
-        assert line.startswith(kind)
-        assert told.count(f"\n  {line}") == 1
+    assert judge_kinds()
+    for name, kind in judge_kinds().items():
+        assert kind.summary.startswith(name)
+        assert told.count(f"\n  {kind.summary}") == 1
 
 
 def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_local_chat_models_are_wrapped(
             name=name, identity={"backend": "hf", "decoding": "temperature=1"}, endpoint=None
         )
 
-    monkeypatch.setattr("medical_tasks.models.opener.open_model", open_it)
+    monkeypatch.setattr("medical_tasks.models.opening.open_model", open_it)
     judge = open_judge(name, {"dtype": "auto"}, votes=votes, log_dir=tmp_path)
     assert opened == [(name, passed, tmp_path)]
     assert (judge.name, judge.reads, judge.samples) == (name, "prompt", True)

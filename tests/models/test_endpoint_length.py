@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.models.base import Length, Request

@@ -18,7 +18,7 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leakcheck import words_of
-from medical_tasks.leaderboard.export import FORMATS
+from medical_tasks.leaderboard.export import export_formats
 from medical_tasks.report.collect import report_data
 from medical_tasks.report.markdown import render_report
 from medical_tasks.report.page import render_page
@@ -81,7 +81,7 @@ def test_no_twelve_words_of_the_source_stand_in_a_report(
 def exported(run: Path, home: Path, out: Path) -> dict[str, str]:
     """Every file of every form that a run can be exported in."""
     pytest.importorskip("inspect_ai")
-    for form in FORMATS:
+    for form in export_formats():
         assert (
             main(["export", str(run), "--data", str(home), "--to", form, "--out", str(out / form)])
             == 0
@@ -89,7 +89,7 @@ def exported(run: Path, home: Path, out: Path) -> dict[str, str]:
     files = {
         str(path.relative_to(out)): path.read_text() for path in out.rglob("*") if path.is_file()
     }
-    assert {name.partition("/")[0] for name in files} == set(FORMATS)
+    assert {name.partition("/")[0] for name in files} == set(export_formats())
     return files
 
 

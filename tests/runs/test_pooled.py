@@ -87,7 +87,7 @@ def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
     assert list(entry["breakdown"]["kind"]["a"]) == ["share"]
     page = render_markdown({"tasks": {"toy": entry}})
     assert "### By section" in page
-    assert "| top | 1 | 25.0 " in page
+    assert "| top | 25.0 % | 0.0 to 100.0 too few to tell | 1 |" in page
     open_one = ItemScore(
         id="b",
         values={},

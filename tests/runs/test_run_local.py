@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.models.stand_ins import make_toy_model

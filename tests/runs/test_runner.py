@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET as EHRNOTEQA
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET as EHRNOTEQA
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.benchmarks.medcalc_bench import protocol as code_protocol
-from medical_tasks.benchmarks.medcalc_bench.spec import DATASET, MEDCALC, MEDCALC_CODE
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_CODE
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError

@@ -25,18 +25,20 @@ from medical_tasks.runs.finishing import _unanswered_limits
 from medical_tasks.runs.results import TaskEntry
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import (
+    Answer,
     Counts,
     Item,
     ItemScore,
     MetricSpec,
+    Scoring,
     TaskSpec,
     Verdicts,
     unclear_limits,
 )
-from tests.support import toy_task
+from tests.support import own_datasets, own_tasks, toy_task
 
 EXACT = 1e-9
-JUDGED = sorted(name for name, task in tasks().items() if task.judge)
+JUDGED = sorted(name for name, task in own_tasks().items() if task.judge)
 FIRST = (
     "kqa",
     "aci_bench",
@@ -46,7 +48,7 @@ FIRST = (
     "ehrnoteqa_open_level1",
     "ehrnoteqa_mc_level1",
 )
-OTHERS = sorted(name for name, task in tasks().items() if not task.judge)
+OTHERS = sorted(name for name, task in own_tasks().items() if not task.judge)
 
 
 class LosingJudge:
@@ -70,8 +72,7 @@ class LosingJudge:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("bounds")
-    assert len(datasets()) == 9
-    for name in datasets():
+    for name in own_datasets():
         build_dataset(name, source=None, config="demo", out=made / name)
     return made
 
@@ -120,7 +121,8 @@ def _summary(
     if task.scoring_arguments:
         given["arguments"] = {"official": "yes"} if "official" in task.scoring_arguments else {}
     asked = [item for item in items if item.id in answers]
-    scored = task.benchmark.score_items(task, asked, [answers[item.id] for item in asked], **given)
+    texts = [Answer(text=answers[item.id]) for item in asked]
+    scored = task.benchmark.score_items(task, asked, texts, Scoring(**given))
     reported = task.reporting(("official",))
     return summarise(
         reported,
@@ -199,8 +201,9 @@ def test_every_task(name: str, home: Path, judge: LosingJudge) -> None:
         assert "scored" not in found or metric.official
 
 
-def test_how_many_tasks_there_are() -> None:
-    assert (len(JUDGED), len(OTHERS)) == (21, 19)
+def test_there_are_tasks_of_both_kinds() -> None:
+    assert JUDGED
+    assert OTHERS
     assert set(FIRST) <= set(JUDGED)
 
 

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, TypedDict
 
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
     KEY_FILE,
@@ -28,7 +29,6 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     read_key,
     read_mapping,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column

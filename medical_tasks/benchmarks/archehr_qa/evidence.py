@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.data.task_data import check_settings, whole_setting
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import one_line
@@ -216,11 +216,17 @@ paper does not say)."""
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides how a task is asked."""
+    """What decides how a task is asked.
 
-    tries: int  # most tries for a step
-    evidence: int  # how many sentences of the note are chosen
-    embedder: str | None  # checkpoint that compares sentences; None for their words
+    Attributes:
+        tries: most tries for a step.
+        evidence: how many sentences of the note are chosen.
+        embedder: checkpoint that compares sentences; None for their words.
+    """
+
+    tries: int
+    evidence: int
+    embedder: str | None
 
 
 def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:

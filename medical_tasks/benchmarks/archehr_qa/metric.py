@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import OFFICIAL
 from medical_tasks.benchmarks.archehr_qa.parsing import NO_CITATIONS
 from medical_tasks.benchmarks.archehr_qa.release import LABELS
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
-from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, OFFICIAL
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
 from medical_tasks.benchmarks.at_hand import (
     check_counts,
     figures_at_hand,

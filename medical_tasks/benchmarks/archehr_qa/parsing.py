@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise, takewhile
 from typing import Final, Generic, TypeVar
 
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.scoring.normal_form import alike
 from medical_tasks.scoring.reasoning import spoken
 
@@ -36,26 +36,38 @@ _BEHIND: Final = re.compile(r"[ \t]*([.!?]+)(?=\s|$)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sentence:
-    """A sentence of an answer, or a line of it without words."""
+    """A sentence of an answer, or a line of it without words.
 
-    text: str  # without citations, with a mark at its end; "" where citations stand by themselves
-    citations: tuple[str, ...] = ()  # ids it cites, in their order, each once
+    Attributes:
+        text: without citations, with a mark at its end; "" where citations stand by themselves.
+        citations: ids it cites, in their order, each once.
+    """
+
+    text: str
+    citations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """An answer as it counts: at most 75 words of it, and what these cite."""
+    """An answer as it counts: at most 75 words of it, and what these cite.
 
-    sentences: tuple[Sentence, ...]  # those within the limit; the last one cut where it goes beyond
-    text: str  # they in one line; what is compared with references
-    citations: tuple[
-        str, ...
-    ]  # in order of first mention, known or not; not those of sentences beyond the limit
-    words: int  # of the whole answer, without citations
-    problems: tuple[
-        str, ...
-    ]  # out of `PROBLEMS`; none in the official form, cited, short enough, with known ids
-    unclear: str = ""  # why it cannot be told which sentences it cites
+    Attributes:
+        sentences: those within the limit; the last one cut where it goes beyond.
+        text: they in one line; what is compared with references.
+        citations: in order of first mention, known or not; not those of sentences beyond the
+            limit.
+        words: of the whole answer, without citations.
+        problems: out of `PROBLEMS`; none in the official form, cited, short enough, with known
+            ids.
+        unclear: why it cannot be told which sentences it cites.
+    """
+
+    sentences: tuple[Sentence, ...]
+    text: str
+    citations: tuple[str, ...]
+    words: int
+    problems: tuple[str, ...]
+    unclear: str = ""
 
 
 def read_answer(text: str, known_ids: Collection[str]) -> Answer:
@@ -212,11 +224,14 @@ class Reply(Generic[_Found]):
     """What a reply names, known or not, each once.
 
     `problems` are short classes, none for a reply that says nothing at all.
+
+    Attributes:
+        unclear: why it cannot be told which sentences it names.
     """
 
     found: tuple[_Found, ...]
     problems: tuple[str, ...] = ()
-    unclear: str = ""  # why it cannot be told which sentences it names
+    unclear: str = ""
 
 
 def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
@@ -472,12 +487,12 @@ class Group:
 
 
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Reads an id list: what stands between the marks. Each id counts once.
+    """Reads an id list: what stands between the marks; each id counts once.
 
-    What is no number is an id all the same, which no note has; so is a range that runs backwards or
-    over `MAX_RANGE` sentences.
+    What is no number is an id all the same, which no note has; so is a range that runs backwards
+    or over `MAX_RANGE` sentences.
 
-    Example: "sentences 2-3 and S5" names 2, 3 and 5.
+    Example: "sentences 2-3 and S5" names 2, 3 and 5; "n/a" names nothing; "5-2" names "5-2".
     """
     if _NONE.fullmatch(text):
         return ()

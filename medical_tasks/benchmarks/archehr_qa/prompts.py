@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.evidence import (
     Chooser,
     note_sentences,
@@ -28,7 +29,6 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     read_answer,
     unfenced,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import one_line, packaged
 from medical_tasks.scoring.reasoning import spoken
@@ -284,7 +284,8 @@ def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int)
         else reply_text[:_SHOWN_REPLY].rstrip() + wording["cut"]
     )
     wrong = "\n".join((wording["wrong"], *(f"- {fault}" for fault in faults), wording["again"]))
-    return f"{wording['try'].format(number=number, tries=tries)}\n{shown or wording['nothing']}\n\n{wrong}"
+    head = wording["try"].format(number=number, tries=tries)
+    return f"{head}\n{shown or wording['nothing']}\n\n{wrong}"
 
 
 def _listed(ids: Sequence[str]) -> str:

@@ -40,15 +40,19 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A case, without its key."""
+    """A case, without its key.
+
+    Attributes:
+        phrases: the parts of the narrative that ask, in order.
+        clinician_question: "" where it is not released.
+        sentences: of the note excerpt, in order; none in the organizers' open files.
+    """
 
     id: str
     narrative: str
-    phrases: tuple[str, ...]  # the parts of the narrative that ask, in order
-    clinician_question: str  # "" where it is not released
-    sentences: tuple[
-        Sentence, ...
-    ]  # of the note excerpt, in order; none in the organizers' open files
+    phrases: tuple[str, ...]
+    clinician_question: str
+    sentences: tuple[Sentence, ...]
 
 
 CASES_FILE: Final = "archehr-qa.xml"
@@ -298,14 +302,18 @@ class AnswerSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseKey:
-    """What the key says of a case; what is not released is empty."""
+    """What the key says of a case; what is not released is empty.
 
-    relevance: Mapping[str, str] = field(
-        default_factory=dict
-    )  # sentence id to label, for every sentence of the case
-    clinician_answer: str = ""  # without citations
+    Attributes:
+        relevance: sentence id to label, for every sentence of the case.
+        clinician_answer: without citations.
+        cited: whether the citations of the answer's sentences are released.
+    """
+
+    relevance: Mapping[str, str] = field(default_factory=dict)
+    clinician_answer: str = ""
     answer_sentences: tuple[AnswerSentence, ...] = ()
-    cited: bool = False  # whether the citations of the answer's sentences are released
+    cited: bool = False
 
 
 def without_citations(answer: str) -> str:
@@ -472,10 +480,15 @@ _MAPPING_FORM: Final = '{"case_id": "1", "document_id": "100001_2", "document_so
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """The note that an excerpt is from; "" where it is not known."""
+    """The note that an excerpt is from; "" where it is not known.
 
-    id: str = ""  # `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV
-    source: str = ""  # `mimic-iii` or `mimic-iv`
+    Attributes:
+        id: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV.
+        source: `mimic-iii` or `mimic-iv`.
+    """
+
+    id: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

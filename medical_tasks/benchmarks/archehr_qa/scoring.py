@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
+from medical_tasks.benchmarks.archehr_qa.declarations import ENDS, OFFICIAL, WORD_LIMIT, share_name
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     NO_IDS,
     OPEN_GROUP,
@@ -35,7 +36,6 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     unfenced,
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
-from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, WORD_LIMIT, share_name
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_text
@@ -329,8 +329,11 @@ def _open_limits(
 ) -> dict[str, tuple[float, float]]:
     """What the figures could be of a reply that leaves open which sentences it cites.
 
-    Pooled shares are of the cited sentences, too, and their number is as open: the limits of their
-    numerators are wide enough for any, at the denominator that is counted.
+    Pooled shares are of the cited sentences, too, and their number is as open: the limits of
+    their numerators are wide enough for any, at the denominator that is counted.
+
+    Example: "one of 2 and 4" counts as citing nothing that the note has; recall of two right
+    sentences lies between 0 and 1, whichever were meant.
     """
     sentences = len(item.fields["sentence_ids"])
     right = len(positives(labels_of(item), lenient=True))
@@ -360,10 +363,15 @@ def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfficialAnswer:
-    """An answer as the script has it; without citations it ends with an error."""
+    """An answer as the script has it; without citations it ends with an error.
 
-    text: str  # at most 75 words between spaces
-    citations: tuple[str, ...]  # each once, in order of first mention; spaces are part of them
+    Attributes:
+        text: at most 75 words between spaces.
+        citations: each once, in order of first mention; spaces are part of them.
+    """
+
+    text: str
+    citations: tuple[str, ...]
 
 
 def official_answer(answer: str) -> OfficialAnswer:
@@ -491,7 +499,10 @@ def positives(labels: Mapping[str, str], *, lenient: bool) -> tuple[str, ...]:
 
 
 def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
-    """Counts a case; what is cited twice counts once."""
+    """Counts a case; what is cited twice counts once.
+
+    Example: cited are 2, 3 and 9, right are 2 and 4: one hit, two wrong, one missed.
+    """
     named, true = frozenset(cited), frozenset(right)
     return Counts(hits=len(named & true), wrong=len(named - true), missed=len(true - named))
 
@@ -501,10 +512,15 @@ def factuality_values(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Makes an item's metrics of its counts, and the denominators of pooled ones.
 
-    A count of None has nothing to be right.
+    Micro figures add counts up over cases before they divide, so that each needs its denominator
+    as a weight; macro figures are means of the cases' own shares. Example: of cases with 1 of 2
+    and 3 of 3 cited sentences right, micro precision is 4/5, macro precision 3/4.
 
-    A share of nothing is nan; `official` it is 0, and 1 in the subtask of evidence where nothing is
-    named and nothing right.
+    Args:
+        kind: kind of task, which names the metrics.
+        counted: `strict` or `lenient` to the counts; None where nothing can be right.
+        official: whether a share of nothing is 0, as in the scripts, and not nan; in the subtask
+            of evidence it is 1 where nothing is named and nothing right.
     """
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
@@ -538,12 +554,19 @@ _APART: Final = "\n\n"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """A text and what it is held against."""
+    """A text and what it is held against.
 
-    prediction: str  # without citations
-    reference: str  # of all metrics but SARI
-    source: str  # SARI's source, the text that is rewritten
-    target: str  # SARI's reference
+    Attributes:
+        prediction: without citations.
+        reference: of all metrics but SARI.
+        source: SARI's source, the text that is rewritten.
+        target: SARI's reference.
+    """
+
+    prediction: str
+    reference: str
+    source: str
+    target: str
 
 
 def labels_of(item: Item) -> dict[str, str]:

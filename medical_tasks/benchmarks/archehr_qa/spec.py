@@ -7,122 +7,38 @@ Reference implementation: https://github.com/soni-sarvesh/archehr-qa.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import (
+    DATASET,
+    READ,
+    READS,
+    metrics_of,
+)
 from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Baseline,
     Benchmark,
-    DatasetSpec,
     Item,
-    MetricSpec,
+    ItemScore,
     MultiStep,
-    Official,
     PaperSetting,
+    PromptSet,
+    Scoring,
     TaskSpec,
     View,
     hub_question,
 )
 
-WORD_LIMIT: Final = 75
-"""Most words of an answer."""
-
-DATASET = DatasetSpec(
-    name="archehr_qa",
-    title="ArchEHR-QA",
-    access="credentialed",
-    licence="PhysioNet-Credentialed-1.5.0",
-    homepage="https://physionet.org/content/archehr-qa-bionlp-task-2025/",
-    paper="https://arxiv.org/abs/2506.04156",
-    citation="""\
-@article{soni2025archehrqa,
-  title   = {A Dataset for Addressing Patient's Information Needs related to Clinical Course of Hospitalization},
-  author  = {Sarvesh Soni and Dina Demner-Fushman},
-  journal = {arXiv preprint arXiv:2506.04156},
-  year    = {2025},
-  url     = {https://arxiv.org/abs/2506.04156}
-}""",
-    configs=("official", "questions", "demo"),
-    default_config="official",
-    how_to_get=(
-        "become a credentialed user of PhysioNet and sign the agreement of the project "
-        "archehr-qa-bionlp-task-2025 (or -2026)",
-        "download its folders dev, test and test-2026, each with archehr-qa.xml and, where "
-        "released, archehr-qa_key.json and "
-        "archehr-qa_mapping.json",
-        "then, on a machine that may hold it: medical-tasks build archehr_qa --source FOLDER",
-        "without credentials, patients' questions alone: check out "
-        "https://github.com/soni-sarvesh/archehr-qa (dev) and "
-        "https://github.com/soni-sarvesh/archehr-qa-2026 (test_2026) in one folder, then: "
-        "medical-tasks build archehr_qa --config "
-        "questions --source FOLDER",
-        "without any download: medical-tasks build archehr_qa --config demo",
-    ),
-    version="1.0.0",
-)
-
-ENDS: Final = {
-    "cited": "official script ends: no citations or no words",
-    "question": "official script ends: empty text",
-    "answer": "official script ends: empty text",
-    "evidence": "official script ends: unknown ids",
-    "alignment": "official script ends: unknown ids",
-}
-"""Kind of task to what in an answer stops the organizers' script, so that a whole submission has no
-figure."""
-
-OFFICIAL: Final = "_official"
-
-
-def share_name(kind: str, which: str, how: str, part: str) -> str:
-    """Names a share, as metrics do.
-
-    Args:
-        kind: kind of task, a key of `ENDS`.
-        which: `strict` or `lenient`.
-        how: `micro` or `macro`.
-        part: `f1`, `precision` or `recall`.
-    """
-    if kind == "cited":
-        parts = ["factuality", which, how, part]
-        return "_".join(name for name in parts if name not in ("strict", "micro", "f1"))
-    return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
-
-
-_READS: Final = (
-    "the ids of the sentences that the reply cites, with commas between them, such as 2, 5"
-)
-_READ: Final = ("cited", "evidence")
-"""Kinds of tasks whose reader can be unclear."""
-
-
-def _metrics(kind: str) -> tuple[MetricSpec, ...]:
-    metrics = []
-    read = {
-        share_name(kind, which, how, part)
-        for which in ("strict", "lenient")
-        for how in ("micro", "macro")
-        for part in ("f1", "precision", "recall")
-    } | ({"overall_score"} if kind == "evidence" else set())
-    for entry in packaged(__file__, "metrics.json")[kind]:
-        low, high = entry.get("limits", (0.0, 1.0))
-        limits = (-math.inf if low is None else low, math.inf if high is None else high)
-        # The script compares the cases of a submission with those of the key, and takes no other
-        # set.
-        official = Official(unanswered="ends", undecided=ENDS[kind])
-        rests = kind in _READ and entry["name"] in read
-        named = {"limits": limits, "of": tuple(entry.get("of", ())), "read": rests}
-        metrics.append(
-            MetricSpec(
-                **{**entry, **named},
-                official=official if entry["name"].endswith(OFFICIAL) else None,
-            )
-        )
-    return tuple(metrics)
+if TYPE_CHECKING:
+    from medical_tasks.data.dataset_source import DatasetSource
 
 
 # How a system asks its models is its own: a shared task.
@@ -186,11 +102,68 @@ class ArchEHRQA(Benchmark):
         ),
     )
 
-    def open_protocol(self, task: TaskSpec, **settings: Any) -> MultiStep:
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.archehr_qa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.archehr_qa.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import load_prompts
+
+        return load_prompts(task, asking.prompts, asking.upstream, arguments=asking.arguments)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(
+            task, items, texts, arguments=scoring.arguments, readings=scoring.readings
+        )
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.archehr_qa.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
         """See `prompts`."""
         from medical_tasks.benchmarks.archehr_qa.prompts import open_protocol
 
-        return open_protocol(task, arguments=settings.get("arguments"))
+        return open_protocol(task, arguments=asking.arguments)
 
     def baselines(self) -> Mapping[str, Baseline]:
         """`heuristic`: the sentences most like the questions."""
@@ -244,7 +217,7 @@ def _answer_task(
         benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
-        metrics=_metrics("cited"),
+        metrics=metrics_of("cited"),
         version="3-A",
         generation_size=512,
         groups=("source",),
@@ -255,7 +228,7 @@ def _answer_task(
         baseline=baseline,
         protocol=protocol,
         paper=_PAPER,
-        reads=_READS,
+        reads=READS,
     )
 
 
@@ -298,7 +271,7 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         dataset=DATASET.name,
         # The organizers' cases: for alignment those of both shared tasks.
         split="test+test_2026" if name == "alignment" else "test_2026",
-        metrics=_metrics(name),
+        metrics=metrics_of(name),
         version="2-A" if name == "question" else "3-A",
         generation_size=size,
         groups=("source",),
@@ -306,7 +279,7 @@ def _subtask(name: str, title: str, *, size: int, scoring: dict[str, str]) -> Ta
         options={"form": name},
         scoring_arguments=dict(scoring),
         paper=replace(_PAPER, items=147 if name == "alignment" else 47),
-        reads=_READS if name in _READ else "",
+        reads=READS if name in READ else "",
     )
 
 

@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from medical_tasks.benchmarks.archehr_qa.declarations import TASK_NAMES, WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     SENTENCE_ENDS,
     TOO_LONG,
@@ -27,7 +28,6 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
 from medical_tasks.benchmarks.archehr_qa.scoring import has_bleu, official_answer
-from medical_tasks.benchmarks.archehr_qa.spec import BENCHMARK, WORD_LIMIT
 from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import open_file, readable
@@ -55,14 +55,18 @@ _ODD: Final = "has a | within a sentence, where no citation is read; write the s
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Something that is wrong, or worth knowing."""
+    """Something that is wrong, or worth knowing.
 
-    place: str  # the case, or the record where no case is named
+    Attributes:
+        place: the case, or the record where no case is named.
+        fatal: whether the official scorer gives no score at all to a submission that has it.
+        note: whether it is nothing that has to be mended.
+    """
+
+    place: str
     text: str
-    fatal: bool = (
-        False  # whether the official scorer gives no score at all to a submission that has it
-    )
-    note: bool = False  # whether it is nothing that has to be mended
+    fatal: bool = False
+    note: bool = False
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}"
@@ -306,7 +310,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
 
 
-TASKS: Final = tuple(task.name for task in BENCHMARK.tasks)
+TASKS: Final = TASK_NAMES
 """The tasks whose answers can be submitted."""
 
 EVERY_CASE: Final = "archehr_question"
@@ -324,17 +328,20 @@ _Written = tuple[object, list[Problem]]
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A submission and what is wrong with it."""
+    """A submission and what is wrong with it.
 
-    text: str  # of the file
-    answered: int  # number of cases in it
+    Attributes:
+        text: of the file.
+        answered: number of cases in it.
+        notes: what of the answers is not in it, in the order of the cases, as `problems`.
+        rewritten: cases whose answer of 2025, as it was, the official scorer reads otherwise.
+    """
+
+    text: str
+    answered: int
     problems: tuple[Problem, ...]
-    notes: tuple[
-        Problem, ...
-    ]  # what of the answers is not in it, in the order of the cases, as `problems`
-    rewritten: tuple[
-        str, ...
-    ]  # cases whose answer of 2025, as it was, the official scorer reads otherwise
+    notes: tuple[Problem, ...]
+    rewritten: tuple[str, ...]
 
 
 def make_submission(

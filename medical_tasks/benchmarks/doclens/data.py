@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypedDict, cast
 
+from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, OWN, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.pieces import (
     EMPTY,
@@ -25,7 +26,6 @@ from medical_tasks.benchmarks.doclens.pieces import (
     split_question,
     split_turns,
 )
-from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, OWN, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, Row, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
@@ -450,15 +450,17 @@ OWN_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """One record."""
+    """One record.
+
+    Attributes:
+        sections: the reference's by name; "" for an empty one.
+    """
 
     id: str
     source: str
     sentences: list[str]
     reference: str
-    sections: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the reference's by name; "" for an empty one
+    sections: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_own_texts(path: Path) -> list[OwnText]:

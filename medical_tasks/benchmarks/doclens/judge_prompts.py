@@ -18,7 +18,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Concatenate, Final, Literal, ParamSpec, TypeVar
 
-from medical_tasks.benchmarks.asking import user_message
 from medical_tasks.benchmarks.doclens import official_prompts as official
 from medical_tasks.benchmarks.doclens.measures import MAX_CLAIMS, MIN_CLAIMS
 from medical_tasks.benchmarks.doclens.official_prompts import (
@@ -26,6 +25,7 @@ from medical_tasks.benchmarks.doclens.official_prompts import (
     OFFICIAL_TOKENS,
     read_official_texts,
 )
+from medical_tasks.benchmarks.judged import user_message
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged

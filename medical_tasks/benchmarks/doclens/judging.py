@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from medical_tasks.benchmarks.asking import check_different
 from medical_tasks.benchmarks.doclens.judge_prompts import (
     Cited,
     QuestionMaker,
@@ -26,6 +25,7 @@ from medical_tasks.benchmarks.doclens.measures import (
     unsupported,
 )
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, read_sentences, remove_citations
+from medical_tasks.benchmarks.judged import check_different
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE
@@ -110,7 +110,10 @@ def judged_text(text: str) -> str:
 def make_claims(
     texts: Mapping[str, tuple[str, str, str]], judging: Judging
 ) -> dict[str, Claims | Unscored]:
-    """Takes texts apart into claims, one call a text; `texts`: name to text, form and section."""
+    """Takes texts apart into claims, one call a text; `texts`: name to text, form and section.
+
+    A judge of entailment makes no claims: there each sentence of the text is one.
+    """
     judged = {name: judged_text(text) for name, (text, _, _) in texts.items()}
     claims: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
     if judging.judge.reads == "pair":
@@ -246,11 +249,14 @@ def _sentence_line(
 
 @dataclass(frozen=True, kw_only=True)
 class CitationVerdict:
-    """What is known of a sentence."""
+    """What is known of a sentence.
+
+    Attributes:
+        supports: by number cited, whether it entails the sentence alone or is needed; all False
+            for one that is not entailed.
+    """
 
     entailed: bool | None
-    # by number cited, whether it entails the sentence alone or is needed; all False for one that is
-    # not entailed
     supports: Mapping[int, bool | None] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 

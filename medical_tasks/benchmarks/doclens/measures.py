@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
+from medical_tasks.benchmarks.judged import count_verdicts
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import read_bytes, readable
 from medical_tasks.io.json_records import json_objects, shown, text_id
@@ -26,11 +27,14 @@ METRICS: Final = ("claim_recall", "claim_precision", "citation_recall", "citatio
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """Verdicts on a number of things, as far as they are known."""
+    """Verdicts on a number of things, as far as they are known.
+
+    Attributes:
+        due: whether nothing at all is a miss (0), as of an output that had something to say and
+            has no sentence.
+    """
 
     verdicts: tuple[Verdicts, ...] = ()
-    # whether nothing at all is a miss (0), as of an output that had something to say and has no
-    # sentence
     due: bool = False
 
     def __add__(self, other: Tally) -> Tally:
@@ -49,7 +53,17 @@ class Tally:
 
 
 def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
-    """Counts a section."""
+    """Counts the verdicts on a section, for the four metrics (paper, section 3).
+
+    Claim recall is the share of the reference's claims that the output entails, claim precision
+    the share of the output's that the reference entails; citation recall is the share of the
+    output's sentences that what they cite entails, citation precision the share of citations that
+    are needed.
+
+    Example: with reference claims True and None, output claims True and one sentence that its two
+    citations entail, of which one is needed, recall lies between 1/2 and 2/2, precision is 1/1,
+    citation recall 1/1 and citation precision 1/2.
+    """
     # Nobody is asked what a blank text entails, nor about a sentence that cites nothing.
     sides = section.reference_claims, section.output_claims
     cited = [one.entailed for one in section.sentences if one.entailed is not False or one.supports]
@@ -67,12 +81,12 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
         "claim_recall": Tally(verdicts=(_of_claims(name, sides[0], blank=sides[1] == ()),)),
         "claim_precision": Tally(verdicts=(_of_claims(name, sides[1], blank=sides[0] == ()),)),
         "citation_recall": Tally(
-            verdicts=(_verdicts(name, cited, unasked=uncited),),
+            verdicts=(count_verdicts(cited, name, unasked=uncited),),
             due=section.reference_claims is None or bool(section.reference_claims),
         ),
         "citation_precision": Tally(
             verdicts=tuple(
-                _verdicts("/".join(filter(None, (name, kind))), outcomes)
+                count_verdicts(outcomes, "/".join(filter(None, (name, kind))))
                 for kind, outcomes in citations.items()
                 if outcomes
             )
@@ -91,25 +105,20 @@ def _of_claims(kind: str, claims: Sequence[bool | None] | None, *, blank: bool) 
         return Verdicts(kind=kind, more=MAX_CLAIMS)
     if blank and not any(claim is not False for claim in claims):
         return Verdicts(kind=kind, unasked=len(claims))
-    return _verdicts(kind, claims)
-
-
-def _verdicts(kind: str, outcomes: Sequence[bool | None], *, unasked: int = 0) -> Verdicts:
-    missing = outcomes.count(None)
-    known = len(outcomes) - missing
-    return Verdicts(
-        kind=kind, hits=outcomes.count(True), known=known, missing=missing, unasked=unasked
-    )
+    return count_verdicts(claims, kind)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceVerdict:
-    """A sentence of the output."""
+    """A sentence of the output.
 
-    entailed: bool | None  # whether all that it cites entails it together
-    supports: tuple[
-        bool | None, ...
-    ] = ()  # of each citation, whether the sentence needs it or it entails it alone
+    Attributes:
+        entailed: whether all that it cites entails it together.
+        supports: of each citation, whether the sentence needs it or it entails it alone.
+    """
+
+    entailed: bool | None
+    supports: tuple[bool | None, ...] = ()
 
     def __post_init__(self) -> None:
         if self.entailed is False and any(support is not False for support in self.supports):
@@ -121,10 +130,12 @@ class Section:
     """A section of an output beside the same section of the reference.
 
     A text without sections is one section.
+
+    Attributes:
+        reference_claims: for each claim whether the output entails it; None when the reference
+            has no list because making one failed.
     """
 
-    # for each claim whether the output entails it; None when the reference has no list because
-    # making one failed
     reference_claims: tuple[bool | None, ...] | None
     output_claims: tuple[bool | None, ...] | None
     sentences: tuple[SentenceVerdict, ...] = ()
@@ -161,15 +172,18 @@ Side = Literal["reference", "output"]
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimRecord:
-    """The claims of one example."""
+    """The claims of one example.
+
+    Attributes:
+        claims: by section, `full` where there is but one; a section without claims is there.
+        texts: what they were made from, as far as the file has it.
+        source: the numbered input, "" when the file has none.
+    """
 
     id: str
-    # by section, `full` where there is but one; a section without claims is there
     claims: Mapping[str, tuple[str, ...]]
-    texts: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what they were made from, as far as the file has it
-    source: str = ""  # the numbered input, "" when the file has none
+    texts: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
 
 
 _FORM: Final = (

@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypedDict, cast
 
+from medical_tasks.benchmarks.doclens.declarations import MIMIC_RRS, demo_entries
 from medical_tasks.benchmarks.doclens.mimic_report import (
     ANATOMIES,
     MODALITIES,
@@ -31,7 +32,6 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     kind_of,
     read_report,
 )
-from medical_tasks.benchmarks.doclens.spec import MIMIC_RRS, demo_entries
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column

@@ -190,7 +190,10 @@ def read_report(text: str) -> Report | LeftOut:
 
 
 def _sections(body: str) -> dict[str, list[str]] | None:
-    """The texts of findings, impression, and what was examined; None where two are in one section."""
+    """The texts of findings, impression, and what was examined.
+
+    None where findings and impression are in one section.
+    """
     sections: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
     headings = [*_headings(body), ("", len(body), len(body))]
     for (name, begin, start), (_, end, _) in itertools.pairwise(headings):

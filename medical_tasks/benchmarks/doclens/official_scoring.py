@@ -44,14 +44,18 @@ _MAX_DIGITS = 640  # the fewest digits Python can be set to refuse; no source ha
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialSentence:
-    """A sentence as their score files have it."""
+    """A sentence as their score files have it.
 
-    # without its citations, white space run together; "" for the one segment that counts as uncited
+    Attributes:
+        target: without its citations, white space run together; "" for the one segment that
+            counts as uncited.
+        citations: the denominator of citation precision, cut to ten if it is asked about.
+        asked: whether a judge decides; otherwise nothing supports it.
+    """
+
     target: str
-    citations: tuple[
-        int, ...
-    ] = ()  # the denominator of citation precision, cut to ten if it is asked about
-    asked: bool = False  # whether a judge decides; otherwise nothing supports it
+    citations: tuple[int, ...] = ()
+    asked: bool = False
 
 
 def official_segments(text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED) -> list[str]:

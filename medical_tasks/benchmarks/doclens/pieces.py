@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple
 
-from medical_tasks.benchmarks.doclens.spec import SECTIONS as SECTIONS
+from medical_tasks.benchmarks.doclens.declarations import SECTIONS as SECTIONS
 from medical_tasks.scoring.normal_form import alike
 from medical_tasks.scoring.sentences import Punkt, punkt_spans
 
@@ -140,13 +140,17 @@ def numbered_question(sentences: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """One sentence."""
+    """One sentence.
+
+    Attributes:
+        text: what is judged: without markers, white space run together; "" where there are
+            markers and nothing else.
+        citations: each number once, in order of first mention.
+    """
 
     raw: str
-    # what is judged: without markers, white space run together; "" where there are markers and
-    # nothing else
     text: str
-    citations: tuple[int, ...]  # each number once, in order of first mention
+    citations: tuple[int, ...]
 
 
 def read_sentences(text: str) -> tuple[Sentence, ...]:
@@ -203,7 +207,10 @@ def cited_ids(text: str) -> tuple[int, ...]:
 
 
 def remove_citations(text: str) -> str:
-    """Takes the markers out, each with the spaces before it, or behind it where it begins a line."""
+    """Takes the markers out, each with the spaces before it.
+
+    Where one begins a line, the spaces behind it go.
+    """
     kept: list[str] = []
     start, last = 0, ""
     for marker in find_markers(text):

@@ -285,13 +285,18 @@ _MADE: Final = "made by the judge; a judge of entailment takes sentences"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides how a task is scored."""
+    """What decides how a task is scored.
+
+    Attributes:
+        claims: the files that have them.
+        punkt: what the authors' figures split notes by.
+    """
 
     citations: bool
     style: str
-    claims: Mapping[Side, Path]  # the files that have them
+    claims: Mapping[Side, Path]
     official: bool
-    punkt: Punkt  # what the authors' figures split notes by
+    punkt: Punkt
 
 
 def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:

@@ -6,331 +6,51 @@ evaluated methods).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from medical_tasks.io.files import packaged
+from medical_tasks.benchmarks.doclens.declarations import (
+    ACI_BENCH,
+    BLEURT,
+    BY_SECTION,
+    CLAIMS,
+    DATASETS,
+    DOCLENS,
+    MEDCON,
+    MEQSUM,
+    MIMIC_RRS,
+    OFFICIAL,
+    OWN,
+    RADGRAPH,
+    SECTIONS,
+    TEXT,
+    WORDS,
+)
 from medical_tasks.spec import (
-    JUDGE_REPLY_MISSING,
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
     DatasetSpec,
+    Item,
+    ItemScore,
     MetricSpec,
-    Official,
     PaperSetting,
+    PromptSet,
     PublishedAnswer,
+    Scoring,
     TaskSpec,
     View,
     hub_question,
 )
 
-ACI_BENCH = DatasetSpec(
-    name="aci_bench",
-    title="ACI-BENCH",
-    access="open",
-    licence="CC-BY-4.0",
-    homepage="https://github.com/wyim/aci-bench",
-    paper="https://arxiv.org/abs/2306.02022",
-    citation="""\
-@article{yim2023acibench,
-  title   = {{Aci-bench}: a Novel Ambient Clinical Intelligence Dataset for Benchmarking Automatic Visit Note Generation},
-  author  = {Wen-wai Yim and Yujuan Fu and Asma {Ben Abacha} and Neal Snider and Thomas Lin and Meliha Yetisgen},
-  journal = {Scientific Data},
-  volume  = {10},
-  pages   = {586},
-  year    = {2023},
-  doi     = {10.1038/s41597-023-02487-3}
-}""",
-    configs=("doclens", "full", "demo"),
-    default_config="doclens",
-    how_to_get=(
-        "medical-tasks build aci_bench --fetch (or with --config full), which fetches the "
-        "official files",
-        "by hand: download train.csv, valid.csv and clinicalnlp_taskB_test1.csv from "
-        "data/challenge_data of "
-        "https://github.com/wyim/aci-bench",
-        "for config full also clinicalnlp_taskC_test2.csv and clef_taskC_test3.csv from there",
-        "then: medical-tasks build aci_bench --source FOLDER",
-        "without any download: medical-tasks build aci_bench --config demo",
-    ),
-    version="1.0.0",
-)
+if TYPE_CHECKING:
+    from pathlib import Path
 
-MEQSUM = DatasetSpec(
-    name="meqsum",
-    title="MeQSum",
-    access="open",
-    licence="CC-BY-4.0",
-    homepage="https://github.com/abachaa/MeQSum",
-    paper="https://aclanthology.org/P19-1215/",
-    citation="""\
-@inproceedings{benabacha2019meqsum,
-  title     = {On the Summarization of Consumer Health Questions},
-  author    = {Asma {Ben Abacha} and Dina Demner-Fushman},
-  booktitle = {Proceedings of the 57th Annual Meeting of the Association for Computational Linguistics},
-  pages     = {2228--2234},
-  year      = {2019},
-  url       = {https://aclanthology.org/P19-1215}
-}
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts
 
-@inproceedings{benabacha2021mediqa,
-  title     = {Overview of the {MEDIQA} 2021 Shared Task on Summarization in the Medical Domain},
-  author    = {Asma {Ben Abacha} and Yassine Mrabet and Yuhao Zhang and Chaitanya Shivade and Curtis Langlotz and
-               Dina Demner-Fushman},
-  booktitle = {Proceedings of the 20th Workshop on Biomedical Language Processing},
-  pages     = {74--85},
-  year      = {2021},
-  url       = {https://aclanthology.org/2021.bionlp-1.8}
-}""",
-    configs=("full", "demo"),
-    default_config="full",
-    how_to_get=(
-        "medical-tasks build meqsum --fetch, which fetches the three official files",
-        "by hand: download MeQSum_ACL2019_BenAbacha_Demner-Fushman.xlsx from "
-        "https://github.com/abachaa/MeQSum",
-        "download MEDIQA2021-Task1-QuestionSummarization-ValidationSet.xlsx and "
-        "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx from Task1 of "
-        "https://github.com/abachaa/MEDIQA2021",
-        "put the three, or checkouts of both, into one folder, then: medical-tasks build meqsum "
-        "--source FOLDER",
-        "without any download: medical-tasks build meqsum --config demo",
-    ),
-    version="1.0.0",
-)
-
-MIMIC_RRS = DatasetSpec(
-    name="mimic_rrs",
-    title="MIMIC-III radiology report summaries",
-    access="credentialed",
-    licence="PhysioNet-Credentialed-1.5.0",
-    homepage="https://physionet.org/content/mimiciii/1.4/",
-    paper="https://aclanthology.org/2023.bionlp-1.42/",
-    citation="""\
-@article{johnson2016mimic,
-  title   = {{MIMIC-III}, a freely accessible critical care database},
-  author  = {Alistair E. W. Johnson and Tom J. Pollard and Lu Shen and Li-wei H. Lehman and Mengling Feng and
-             Mohammad Ghassemi and Benjamin Moody and Peter Szolovits and Leo Anthony Celi and Roger G. Mark},
-  journal = {Scientific Data},
-  volume  = {3},
-  pages   = {160035},
-  year    = {2016},
-  doi     = {10.1038/sdata.2016.35}
-}""",
-    configs=("notes", "table", "demo"),
-    default_config="notes",
-    how_to_get=(
-        "become a credentialed user of PhysioNet and sign the agreement of "
-        "https://physionet.org/content/mimiciii/1.4/",
-        "download NOTEEVENTS.csv.gz and SHA256SUMS.txt from there",
-        "then, on a machine that may hold it: medical-tasks build mimic_rrs --source FOLDER",
-        "from a table of findings and impressions that you have: medical-tasks build mimic_rrs "
-        "--source FILE.csv --config table",
-        "without any download: medical-tasks build mimic_rrs --config demo",
-    ),
-    version="1.1.0",
-)
-
-OWN = DatasetSpec(
-    name="doclens_own",
-    title="texts of your own",
-    access="credentialed",
-    licence="other",
-    homepage="https://github.com/yiqingxyq/DocLens",
-    paper="https://arxiv.org/abs/2311.09581",
-    citation="""\
-@inproceedings{xie2024doclens,
-  title     = {{DocLens}: Multi-aspect Fine-grained Evaluation for Medical Text Generation},
-  author    = {Yiqing Xie and Sheng Zhang and Hao Cheng and Pengfei Liu and Zelalem Gero and Cliff Wong and
-               Tristan Naumann and Hoifung Poon and Carolyn Rose},
-  booktitle = {Proceedings of the 62nd Annual Meeting of the Association for Computational Linguistics},
-  year      = {2024},
-  url       = {https://arxiv.org/abs/2311.09581}
-}""",
-    configs=("own", "demo"),
-    default_config="own",
-    how_to_get=(
-        'write a JSON list of records, one a text: [{"example_id": "1", "input": "...", '
-        '"reference": "..."}, ...]',
-        "then: medical-tasks build doclens_own --source FILE.json",
-        "without any file: medical-tasks build doclens_own --config demo",
-    ),
-    version="1.0.0",
-)
-
-
-def demo_entries(kind: str, split: str) -> list[Mapping[str, Any]]:
-    """The synthetic entries of a split, written for this package; they describe nobody.
-
-    `kind`: `visits`, `questions`, `reports` or `texts`.
-    """
-    return packaged(__file__, "demo_texts.json")[kind][split]  # type: ignore[no-any-return]
-
-
-DATASETS = (ACI_BENCH, MEQSUM, MIMIC_RRS, OWN)
-
-SECTIONS: Final = ("subjective", "objective_exam", "objective_results", "assessment_and_plan")
-"""The four parts of a clinical note."""
-
-_CLAIMS: Final = {
-    "claim_recall": "Completeness: share of the reference's claims that the output entails, "
-    "pooled.",
-    "claim_precision": "Conciseness: share of the output's claims that the reference entails, "
-    "pooled.",
-    "citation_recall": "Attribution: share of the output's sentences that what they cite entails "
-    "together, pooled.",
-    "citation_precision": "Attribution: share of the output's citations that support their "
-    "sentence and are needed, pooled.",
-}
-
-_DOCLENS: Final = tuple(
-    # Whether a citation is needed takes verdicts on what is left without it.
-    MetricSpec(
-        name=name,
-        kind="ratio",
-        description=text,
-        verdict="several" if name == "citation_precision" else "entailment",
-    )
-    for name, text in _CLAIMS.items()
-)
-
-_BY_SECTION: Final = tuple(
-    MetricSpec(
-        name=f"{name}_{section}",
-        kind="ratio",
-        description=f"{text.removesuffix('.')}, in the section {section} alone.",
-        part=("section", section),
-        whole=name,
-    )
-    for section in SECTIONS
-    for name, text in _CLAIMS.items()
-)
-
-_OFFICIAL: Final = tuple(
-    MetricSpec(
-        name=f"{name}_official",
-        kind="ratio",
-        description=f"As {name}, by the authors' splitting, reading and adding up.",
-        needs="official",
-        official=Official(unanswered="left out", undecided=JUDGE_REPLY_MISSING),
-    )
-    for name in _CLAIMS
-)
-
-_TEXT: Final = (
-    MetricSpec(
-        name="rouge1",
-        kind="mean",
-        description="F1 of words shared with the reference (ROUGE-1).",
-        judged=False,
-    ),
-    MetricSpec(
-        name="rouge2",
-        kind="mean",
-        description="F1 of word pairs shared with the reference (ROUGE-2).",
-        judged=False,
-    ),
-    MetricSpec(
-        name="rougeLsum",
-        kind="mean",
-        description="F1 of words in common order, by lines; the papers' tables call it ROUGE-L.",
-        judged=False,
-    ),
-    MetricSpec(
-        name="rougeL_recall",
-        kind="mean",
-        description="Share of the reference's words found in common order.",
-        judged=False,
-    ),
-    MetricSpec(
-        name="rougeL_precision",
-        kind="mean",
-        description="Share of the output's words found in common order.",
-        judged=False,
-    ),
-    MetricSpec(
-        name="bleu",
-        kind="mean",
-        description="Sentence BLEU by sacreBLEU, 1- to 4-grams.",
-        judged=False,
-    ),
-    MetricSpec(
-        name="bertscore",
-        kind="mean",
-        description="BERTScore F1 without rescaling, by the checkpoint given.",
-        limits=(-1.0, 1.0),
-        unit="cosine",
-        judged=False,
-        needs="bertscore",
-    ),
-)
-
-_MEDCON: Final = (
-    MetricSpec(
-        name="medcon",
-        kind="mean",
-        description="F1 of the medical concepts of both texts.",
-        judged=False,
-        needs="umls",
-    ),
-    MetricSpec(
-        name="medcon_recall",
-        kind="mean",
-        description="Share of the reference's medical concepts that the output has.",
-        judged=False,
-        needs="umls",
-    ),
-    MetricSpec(
-        name="medcon_precision",
-        kind="mean",
-        description="Share of the output's medical concepts that the reference has.",
-        judged=False,
-        needs="umls",
-    ),
-    MetricSpec(
-        name="medcon_official",
-        kind="mean",
-        description="MEDCON by the reference's formula; synonyms can bring it above 1.",
-        limits=(0.0, 2.0),
-        judged=False,
-        needs="umls",
-        official=Official(unanswered="left out"),
-    ),
-)
-
-_BLEURT: Final = (
-    MetricSpec(
-        name="bleurt",
-        kind="mean",
-        description="BLEURT of the output against the reference, by the checkpoint given; its "
-        "scale has no ends.",
-        limits=(-math.inf, math.inf),
-        unit="score",
-        judged=False,
-        needs="bleurt",
-    ),
-)
-
-_RADGRAPH: Final = (
-    MetricSpec(
-        name="f1_radgraph",
-        kind="mean",
-        description="F1 of entities with their relations by RadGraph (partial reward).",
-        judged=False,
-        needs="radgraph",
-    ),
-)
-
-_WORDS: Final = (
-    MetricSpec(
-        name="words",
-        kind="mean",
-        description="Words of the output without its citations.",
-        higher_is_better=False,
-        limits=(0.0, math.inf),
-        unit="number",
-        judged=False,
-    ),
-)
 
 _ARGUMENTS: Final = {
     "citations": "yes (default) or no: whether the output is asked to cite its source"
@@ -385,6 +105,75 @@ class DocLens(Benchmark):
     title = "DocLens"
     paper = "https://arxiv.org/abs/2311.09581"
     datasets = DATASETS
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.doclens.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.doclens.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.doclens.prompts import load_prompts
+
+        return load_prompts(
+            task,
+            asking.prompts,
+            asking.upstream,
+            arguments=asking.arguments,
+            exemplars=asking.exemplars,
+        )
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.doclens.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(task, items, texts, judging=scoring.judge, arguments=scoring.arguments)
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.doclens.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
+        """See `judge_prompts`."""
+        from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
+
+        return load_judge_prompts(task, name, upstream)
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """A text to be summarised, compared with the reference by words."""
@@ -454,7 +243,7 @@ def _family(
 # As the authors' scripts name them: GPT-4, Mistral and TRUE of the paper.
 _JUDGES: Final = ("gpt-4-1106-preview", "Mistral-7B-Instruct-v0.2", "t5_xxl_true_nli_mixture")
 
-_NOTE_TEXT: Final = (*_TEXT, *_MEDCON, *_BLEURT, *_WORDS)
+_NOTE_TEXT: Final = (*TEXT, *MEDCON, *BLEURT, *WORDS)
 
 TASKS: Final = (
     *_family(
@@ -464,7 +253,7 @@ TASKS: Final = (
         split="test1",
         exemplars="train",
         shots=(0, 1, 2),
-        metrics=(*_DOCLENS, *_BY_SECTION, *_OFFICIAL, *_NOTE_TEXT),
+        metrics=(*DOCLENS, *BY_SECTION, *OFFICIAL, *_NOTE_TEXT),
         size=2048,
         scoring={**_PUNKT, **_UMLS, **_BLEURT_ARGUMENT},
         form="note",
@@ -478,7 +267,7 @@ TASKS: Final = (
         split="test1",
         exemplars="train",
         shots=(0, 1, 2),
-        metrics=(*_DOCLENS, *_OFFICIAL, *_NOTE_TEXT),
+        metrics=(*DOCLENS, *OFFICIAL, *_NOTE_TEXT),
         size=1024,
         scoring={**_PUNKT, **_UMLS, **_BLEURT_ARGUMENT},
         form="section",
@@ -495,7 +284,7 @@ TASKS: Final = (
         split="test",
         exemplars="train",
         shots=(0, 6, 12),
-        metrics=(*_DOCLENS, *_OFFICIAL, *_TEXT, *_RADGRAPH, *_WORDS),
+        metrics=(*DOCLENS, *OFFICIAL, *TEXT, *RADGRAPH, *WORDS),
         size=512,
         scoring=_RADGRAPH_ARGUMENT,
         form="impression",
@@ -515,7 +304,7 @@ TASKS: Final = (
         split="test",
         exemplars="validation",
         shots=(0, 1, 2),
-        metrics=(*_DOCLENS, *_OFFICIAL, *_TEXT, *_MEDCON, *_WORDS),
+        metrics=(*DOCLENS, *OFFICIAL, *TEXT, *MEDCON, *WORDS),
         size=256,
         scoring=_UMLS,
         form="question",
@@ -528,7 +317,7 @@ TASKS: Final = (
         split="test",
         exemplars="",
         shots=(0,),
-        metrics=(*_DOCLENS, *_OFFICIAL, *_TEXT, *_MEDCON, *_WORDS),
+        metrics=(*DOCLENS, *OFFICIAL, *TEXT, *MEDCON, *WORDS),
         size=2048,
         scoring=_UMLS,
         form="text",
@@ -537,11 +326,11 @@ TASKS: Final = (
 
 DocLens.tasks = TASKS
 DocLens.views = (
-    View(title="By section", metrics=tuple(_CLAIMS), by="section"),
+    View(title="By section", metrics=tuple(CLAIMS), by="section"),
     *(
         View(
             title="By worked examples",
-            metrics=tuple(_CLAIMS),
+            metrics=tuple(CLAIMS),
             tasks={task.name: f"examples: {task.options['shots']}" for task in of},
         )
         for of in (

@@ -12,13 +12,14 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import VERDICTS, load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET, TASKS
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.data.task_data import locate, rows_sha256
@@ -31,7 +32,7 @@ from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
 from medical_tasks.judges.checks import CORRECTNESS, check_set_of
 from medical_tasks.scoring.agreement import majority
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 CORRECT, INCORRECT = CORRECTNESS.classes
 
@@ -63,33 +64,36 @@ def _label(correct: bool) -> str:
     return CORRECT if correct else INCORRECT
 
 
-def ehrnoteqa_task(form: str) -> TaskSpec:
-    """The task whose answers of a format, `open` or `mc`, a judge is checked on.
+def check_set(tasks: Sequence[TaskSpec]) -> CheckSetSource:
+    """People's scores of answers, on which a judge of one of `tasks` can be checked."""
+    return CheckSetSource(
+        read=partial(_read, tasks),
+        takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
+        subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
+        task=partial(_task_of, tasks),
+        commands={
+            "ehrnoteqa_open": " --source SCORES.csv",
+            "ehrnoteqa_mc": " --format mc --source SCORES.csv",
+        },
+        votes=5,
+    )
 
-    Its level plays no part.
-    """
-    return next(task for task in TASKS if task.options["format"] == form)
+
+def _task_of(tasks: Sequence[TaskSpec], form: str | None) -> TaskSpec:
+    """The task whose answers of a format, `open` or `mc`, are judged; its level plays no part."""
+    return next(task for task in tasks if task.options["format"] == (form or "open"))
 
 
-def _read(request: CheckRequest) -> CheckSet:
+def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
     """Answers to EHRNoteQA's questions that people scored."""
     form = request.format or "open"
     source = request.needed("ehrnoteqa", "people's scores, a CSV file").expanduser()
-    task = ehrnoteqa_task(form)
+    task = _task_of(tasks, form)
     texts = load_judge_prompts(task, request.prompts, request.upstream)
     scores = read_human_scores(source, request.raters)
-    questions, revision = _questions(task, request.data, request.config)
-    strange = [row for row in scores.rows if row.item not in questions]
-    if strange:
-        raise UsageError(
-            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration "
-            f"{revision['config']}, format "
-            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids "
-            "of the built dataset, and its "
-            "configuration with --config."
-        )
-    # Named after the row: several models' answers to one question are several items.
-    items = [replace(questions[row.item], id=row.id) for row in scores.rows]
+    levels = [each for each in tasks if each.options["format"] == form]
+    questions, revision = _questions(levels, request.data, request.config)
+    items = _scored_items(scores, questions, f"{revision['config']}, format {form}")
     pairs = subset(check_pairs(scores, items), request.max_pairs)
     kept = {pair.id for pair in pairs}
     wanted = [item for item in items if item.id in kept]
@@ -98,12 +102,7 @@ def _read(request: CheckRequest) -> CheckSet:
     def ask(judge: Judge, mode: Mode, backwards: bool) -> Sequence[str | Unscored]:
         prompts = texts.turned(VERDICTS) if backwards else texts
         judging = Judging(judge=judge, prompts=prompts, mode=mode)
-        return [
-            _label(score.values["accuracy"] == 1.0)
-            if "accuracy" in score.values
-            else Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
-            for score in score_items(task, wanted, responses, judging=judging)
-        ]
+        return list(map(_judged_label, score_items(task, wanted, responses, judging=judging)))
 
     return CheckSet(
         name=check_set_of(task),
@@ -119,28 +118,42 @@ def _read(request: CheckRequest) -> CheckSet:
     )
 
 
+def _scored_items(
+    scores: HumanScores, questions: Mapping[str, Item], configuration: str
+) -> list[Item]:
+    """The items that people scored, named after the rows of their file.
+
+    Several models' answers to one question are several items.
+    """
+    strange = [row for row in scores.rows if row.item not in questions]
+    if strange:
+        raise UsageError(
+            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration "
+            f"{configuration}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give "
+            "the ids of the built dataset, and its configuration with --config."
+        )
+    return [replace(questions[row.item], id=row.id) for row in scores.rows]
+
+
+def _judged_label(score: ItemScore) -> str | Unscored:
+    if "accuracy" in score.values:
+        return _label(score.values["accuracy"] == 1.0)
+    return Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
+
+
 def _questions(
-    task: TaskSpec, data: Path | None, config: str | None
+    levels: Sequence[TaskSpec], data: Path | None, config: str | None
 ) -> tuple[dict[str, Item], dict[str, Any]]:
     folder, chosen = locate(DATASET, data, config)
-    rows = read_rows(folder, chosen, task.split, spec=DATASET)
-    levels = [each for each in TASKS if each.options["format"] == task.options["format"]]
+    rows = read_rows(folder, chosen, levels[0].split, spec=DATASET)
     items = {item.id: item for level in levels for item in load_items(level, rows)}
     revision = {
         "name": DATASET.name,
         "config": chosen,
         "version": DATASET.version,
-        "rows_sha256": rows_sha256(folder, chosen, task.split, spec=DATASET),
+        "rows_sha256": rows_sha256(folder, chosen, levels[0].split, spec=DATASET),
     }
     return items, revision
-
-
-CHECK_SET: Final = CheckSetSource(
-    read=_read,
-    takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
-    subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
-    task=lambda form: ehrnoteqa_task(form or "open"),
-)
 
 
 RATER: Final = "rater_"
@@ -166,13 +179,18 @@ _FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScore:
-    """An answer and what people said of it."""
+    """An answer and what people said of it.
+
+    Attributes:
+        model: "" when the file does not say.
+        correct: a rater each; None for those who did not score it.
+    """
 
     line: int
     item: str
     response: str
-    model: str  # "" when the file does not say
-    correct: tuple[bool | None, ...]  # a rater each; None for those who did not score it
+    model: str
+    correct: tuple[bool | None, ...]
 
     @property
     def id(self) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
+from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
 from medical_tasks.benchmarks.ehrnoteqa.notes import Note, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import (
@@ -26,7 +27,6 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
     read_own_rows,
     read_questions,
 )
-from medical_tasks.benchmarks.ehrnoteqa.spec import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row
 from medical_tasks.errors import MissingError, UsageError, listed

@@ -269,11 +269,15 @@ class _FormError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class _Paragraph:
-    """A paragraph as it stands in the file; number 0 is where the entry's title was come upon."""
+    """A paragraph as it stands in the file; number 0 is where the entry's title was come upon.
+
+    Attributes:
+        title: of the entry, where it stands before the paragraphs.
+    """
 
     entry: int
     number: int
-    title: object  # of the entry, where it stands before the paragraphs
+    title: object
     value: object = None
 
 

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from medical_tasks.benchmarks.asking import check_different, user_message
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
     AGAIN,
     CHOICE,
@@ -25,6 +24,7 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
 )
 from medical_tasks.benchmarks.ehrnoteqa.prompts import fill_template, note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
+from medical_tasks.benchmarks.judged import check_different, user_message
 from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import (
@@ -85,9 +85,9 @@ class AnswerVerdict:
 
 
 def gold_texts(item: Item) -> tuple[str, ...]:
-    """What an open answer is compared with.
+    """What an open answer is compared with; nothing without gold.
 
-    The right choice's text, else the passages of evidence; nothing without gold.
+    That is the right choice's text, else the passages of evidence.
     """
     choices = item.fields["choices"]
     if choices:

@@ -149,7 +149,11 @@ class QuestionRow(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question about a patient's discharge summaries."""
+    """A question about a patient's discharge summaries.
+
+    Attributes:
+        categories: None where the file does not say, as the official one.
+    """
 
     patient_id: str
     level: int
@@ -158,9 +162,7 @@ class Question:
     question: str
     choices: tuple[str, ...]
     answer: str
-    categories: tuple[str, ...] | None = (
-        None  # None where the file does not say, as the official one
-    )
+    categories: tuple[str, ...] | None = None
 
 
 def _is_number(value: object, *, lowest: int = 0) -> bool:

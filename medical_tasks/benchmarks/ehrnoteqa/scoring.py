@@ -269,14 +269,16 @@ Limits = tuple[float, float]
 
 
 class ProbabilityScore(NamedTuple):
-    """What is known of one item."""
+    """What is known of one item.
 
-    metrics: dict[
-        str, Limits
-    ]  # name to smallest and largest value, which are equal where it is decided
-    chosen: (
-        int | None
-    )  # place of the choice with the largest sum; None in a tie, or where it is not certain
+    Attributes:
+        metrics: name to smallest and largest value, which are equal where it is decided.
+        chosen: place of the choice with the largest sum; None in a tie, or where it is not
+            certain.
+    """
+
+    metrics: dict[str, Limits]
+    chosen: int | None
 
 
 def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> ProbabilityScore:
@@ -299,7 +301,11 @@ def score_choices(scores: ChoiceScores, choices: Sequence[str], gold: int) -> Pr
 
 
 def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
-    """Whether a choice's sum, divided, is the largest, as 0 or 1; (0, 1) where that is open."""
+    """Whether a choice's sum, divided, is the largest, as 0 or 1; (0, 1) where that is open.
+
+    Example: of log-probabilities -1, -2 and one that a server did not report, which is at most
+    -5, the first surely leads; were that at most -0.5, it would be open.
+    """
     below = -math.inf if scores.below is None else scores.below
     pairs = list(zip(scores.logprobs, by, strict=True))
     reported = [None if value is None else value / divisor for value, divisor in pairs]
@@ -316,9 +322,10 @@ def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
 
 
 def _share(scores: ChoiceScores, gold: int) -> Limits:
-    """Softmax of the sums at the right choice.
+    """Softmax of the sums at the right choice, smallest and largest.
 
-    Smallest and largest as the untold ones may be anything up to their bound.
+    Those that were not reported may be anything up to their bound: the share is least when the
+    right one is low and the others are high, and largest the other way round.
     """
     bound = -math.inf if scores.below is None else scores.below
     highest = [bound if value is None else value for value in scores.logprobs]

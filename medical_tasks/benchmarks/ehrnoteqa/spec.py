@@ -4,77 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
+from medical_tasks.benchmarks.ehrnoteqa.declarations import (
+    DATASET,
+    METRICS,
+    TITLES,
+    Format,
+)
 from medical_tasks.errors import UsageError
-from medical_tasks.io.files import packaged
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
-    DatasetSpec,
-    MetricSpec,
+    Item,
+    ItemScore,
     PaperSetting,
+    PromptSet,
     PublishedAnswer,
+    Scoring,
     TaskSpec,
     View,
     hub_question,
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts
     from medical_tasks.judges.check_sets import CheckSetSource
 
 
-DATASET = DatasetSpec(
-    name="ehrnoteqa",
-    title="EHRNoteQA",
-    access="credentialed",
-    licence="PhysioNet-Credentialed-1.5.0",
-    homepage="https://physionet.org/content/ehr-notes-qa-llms/1.0.1/",
-    paper="https://arxiv.org/abs/2402.16040",
-    citation="""\
-@inproceedings{kweon2024ehrnoteqa,
-  title     = {{EHRNoteQA}: An {LLM} Benchmark for Real-World Clinical Practice Using Discharge Summaries},
-  author    = {Sunjun Kweon and Jiyoun Kim and Heeyoung Kwak and Dongchul Cha and Hangyul Yoon and Kwanghyun Kim and
-               Jeewon Yang and Seunghyun Won and Edward Choi},
-  booktitle = {Advances in Neural Information Processing Systems 37, Datasets and Benchmarks Track},
-  year      = {2024},
-  url       = {https://arxiv.org/abs/2402.16040}
-}""",
-    configs=("level1", "level2", "all", "own", "evidence", "discq", "demo"),
-    default_config="all",
-    how_to_get=(
-        "become a credentialed PhysioNet user and sign the data use agreements of both projects "
-        "below",
-        "download EHRNoteQA.jsonl from https://physionet.org/content/ehr-notes-qa-llms/1.0.1/",
-        "download note/discharge.csv.gz and SHA256SUMS.txt from "
-        "https://physionet.org/content/mimic-iv-note/2.2/",
-        "put them into one folder (or keep the tree that wget makes and give its "
-        "physionet.org/files)",
-        "then: medical-tasks build ehrnoteqa --source FOLDER",
-        "config evidence: test.final.json of "
-        "https://physionet.org/content/mimic-iii-question-answer/1.0.0/, or emrQA's JSON",
-        "config discq: discq_questions_final.csv of https://physionet.org/content/discq/1.0/, "
-        "the n2c2 texts below its folder",
-        "config own: questions.jsonl, which medical-tasks construct ehrnoteqa makes of your own "
-        "notes",
-        "without any download: medical-tasks build ehrnoteqa --config demo",
-    ),
-    version="1.1.0",
-)
-
-Format = Literal["open", "mc", "mc_prob_index", "mc_prob_value"]
-
-_TITLES: dict[Format, str] = {
-    "open": "open-ended",
-    "mc": "five choices, answered in words",
-    "mc_prob_index": "five choices, by the probability of the letter",
-    "mc_prob_value": "five choices, by the probability of the choice's text",
-}
-_METRICS: dict[Format, tuple[MetricSpec, ...]] = {
-    form: tuple(
-        MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))}) for each in listed
-    )
-    for form, listed in packaged(__file__, "metrics.json").items()
-}
 _NOTE_TOKENS = {1: "up to 3,000", 2: "3,000 to 7,000"}
 _SIMILARITY = {
     "sentence_bert": "folder of a Sentence-BERT checkpoint on this machine; adds the metric "
@@ -113,6 +76,76 @@ class EHRNoteQA(Benchmark):
     paper = DATASET.paper
     datasets = (DATASET,)
     mixed_rows = True
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.ehrnoteqa.data import load_items
+
+        return load_items(task, rows)
+
+    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+        """See `data`."""
+        from medical_tasks.benchmarks.ehrnoteqa.data import keeps
+
+        return keeps(task, row)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.prompts import load_prompts
+
+        return load_prompts(task, asking.prompts, asking.upstream)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(
+            task,
+            items,
+            texts,
+            judging=scoring.judging,
+            arguments=scoring.arguments,
+            readings=scoring.readings,
+        )
+
+    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.ehrnoteqa.scoring import scoring_identity
+
+        return scoring_identity(task, arguments)
+
+    def note_words(self) -> frozenset[str]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.ehrnoteqa.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
+        """See `judge_prompts`."""
+        from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
+
+        return load_judge_prompts(task, name, upstream)
 
     def lasting_reasons(self) -> Mapping[str, str]:
         """Answers without log-probabilities, and questions of sets that have no gold."""
@@ -177,9 +210,9 @@ class EHRNoteQA(Benchmark):
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`ehrnoteqa`: answers that people scored as correct or not."""
-        from medical_tasks.benchmarks.ehrnoteqa.checking import CHECK_SET
+        from medical_tasks.benchmarks.ehrnoteqa.checking import check_set
 
-        return {"ehrnoteqa": CHECK_SET}
+        return {"ehrnoteqa": check_set(TASKS)}
 
 
 BENCHMARK = EHRNoteQA()
@@ -192,11 +225,11 @@ def _task(form: Format, level: int) -> TaskSpec:
     written = form in ("open", "mc")
     return TaskSpec(
         name=f"ehrnoteqa_{form}_level{level}",
-        title=f"EHRNoteQA, {_TITLES[form]}, level {level} (notes of {_NOTE_TOKENS[level]} tokens)",
+        title=f"EHRNoteQA, {TITLES[form]}, level {level} (notes of {_NOTE_TOKENS[level]} tokens)",
         benchmark=BENCHMARK,
         dataset=DATASET.name,
         split="test",
-        metrics=_METRICS[form],
+        metrics=METRICS[form],
         version="3-A" if written else "2-A",
         generation_size=_TOKENS if written else 1,
         groups=("num_notes", "category"),
@@ -218,7 +251,7 @@ def _task(form: Format, level: int) -> TaskSpec:
     )
 
 
-TASKS = tuple(_task(form, level) for form in _TITLES for level in (1, 2))
+TASKS = tuple(_task(form, level) for form in TITLES for level in (1, 2))
 
 EHRNoteQA.tasks = TASKS
 EHRNoteQA.views = (
@@ -228,7 +261,7 @@ EHRNoteQA.views = (
             metrics=("accuracy",),
             tasks={f"ehrnoteqa_{form}_level{n}": f"level {n}" for n in (1, 2)},
         )
-        for form in _TITLES
+        for form in TITLES
     ),
     View(title="By number of notes", metrics=("accuracy",), by="num_notes"),
 )

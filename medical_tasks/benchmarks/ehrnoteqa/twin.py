@@ -221,10 +221,14 @@ class TwinNote:
 
 
 class TwinPatient(NamedTuple):
-    """An invented patient."""
+    """An invented patient.
+
+    Attributes:
+        notes: in the order of the file, which is not that of time.
+    """
 
     question: Question | None
-    notes: tuple[TwinNote, ...]  # in the order of the file, which is not that of time
+    notes: tuple[TwinNote, ...]
 
 
 def twin_patients(

@@ -14,13 +14,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from medical_tasks.benchmarks.kqa.data import question_form
+from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.judge_prompts import VERDICTS, load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, StatementVerdict, judge_answers
-from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
 from medical_tasks.data.dataset_source import file_sha256, repository_file
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_csv
@@ -28,6 +29,7 @@ from medical_tasks.judges.base import Judge, Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
 from medical_tasks.scoring.agreement import majority
+from medical_tasks.spec import TaskSpec
 
 ANNOTATIONS_FILE: Final = "NLI_medical_annotator.csv"
 RATERS: Final = 3
@@ -66,12 +68,15 @@ class Annotation(CheckPair):
 
     Its id is a hash of question, answer and statement, its cluster of question and answer:
     statements about one answer are not independent.
+
+    Attributes:
+        importance: `Must_have` or `Nice_to_have`.
     """
 
     question: str
     answer: str
     statement: str
-    importance: str  # `Must_have` or `Nice_to_have`
+    importance: str
 
 
 def find_annotations(source: Path | None) -> Path:
@@ -205,12 +210,12 @@ def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unsco
     return "contradiction" if verdict.contradicted else "neutral"
 
 
-def _read(request: CheckRequest) -> CheckSet:
+def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
     """The first statements that three physicians labelled, as many as asked for.
 
     `upstream` is for the prompts `official`.
     """
-    texts = load_judge_prompts(KQA, request.prompts, request.upstream)
+    texts = load_judge_prompts(task, request.prompts, request.upstream)
     path = find_annotations(request.source)
     annotations = read_annotations(path)
     pairs = subset(annotations, request.max_pairs)
@@ -235,6 +240,12 @@ def _read(request: CheckRequest) -> CheckSet:
     )
 
 
-CHECK_SET: Final = CheckSetSource(
-    read=_read, takes=frozenset({"prompts", "upstream"}), task=lambda form: KQA, batched=True
-)
+def check_set(task: TaskSpec) -> CheckSetSource:
+    """The statements, on which a judge of `task` can be checked."""
+    return CheckSetSource(
+        read=partial(_read, task),
+        takes=frozenset({"prompts", "upstream"}),
+        task=lambda form: task,
+        batched=True,
+        commands={"kqa": ""},
+    )

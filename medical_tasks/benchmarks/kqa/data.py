@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict, cast
 
+from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.documents import Document
-from medical_tasks.benchmarks.kqa.spec import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
@@ -262,7 +262,10 @@ def read_gold_file(path: Path) -> list[KqaRow]:
 
 
 def _table_record(row: TableRow) -> Record:
-    """A table's row: statements stand one a line of a cell, or in columns `must_have_1` and so on."""
+    """A table's row.
+
+    Statements stand one a line of a cell, or in columns `must_have_1`, `must_have_2` and so on.
+    """
     names = {name.casefold(): name for name in _TABLE_FIELDS} | {"answer": "Free_form_answer"}
     values: dict[str, object] = {"Free_form_answer": ""}
     statements: dict[str, list[str]] = {"Must_have": [], "Nice_to_have": []}

@@ -39,13 +39,18 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """One text, its paragraphs divided by blank lines."""
+    """One text, its paragraphs divided by blank lines.
 
-    # path under the folder, `/` between parts, with the line behind a colon for JSON Lines; unique
+    Attributes:
+        name: path under the folder, `/` between parts, with the line behind a colon for JSON
+            Lines; unique.
+        url: where it is from, "" when that is not known.
+    """
+
     name: str
     title: str
     text: str
-    url: str = ""  # where it is from, "" when that is not known
+    url: str = ""
 
 
 def read_documents(place: Path) -> list[Document]:
@@ -306,6 +311,9 @@ def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator
     A passage ends at the last paragraph border in its second half, else after its full number of
     words (`chunk_words`). The next one begins at the first paragraph border within the overlap,
     else with the overlap.
+
+    Example: a text of 250 words whose only border is behind word 120, cut at 150, gives the words
+    1 to 120 and 121 to 250.
     """
     for document in documents:
         for number, text in enumerate(_passages(document.text, chunk_words), start=1):

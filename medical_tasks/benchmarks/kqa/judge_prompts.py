@@ -15,8 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.benchmarks.asking import user_message
-from medical_tasks.benchmarks.kqa.spec import DATASET
+from medical_tasks.benchmarks.judged import user_message
+from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.errors import MissingError, UsageError

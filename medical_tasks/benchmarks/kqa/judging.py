@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from medical_tasks.benchmarks.asking import check_different
+from medical_tasks.benchmarks.judged import check_different
 from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.kqa.judge_prompts import (
     abstention_question,
@@ -59,11 +59,15 @@ CANNOT_TELL: Final = "judge: cannot tell contradiction"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """An answer and what it is judged by."""
+    """An answer and what it is judged by.
+
+    Attributes:
+        answer: As the patient would read it, with the white space around it that the authors'
+            script sends.
+    """
 
     id: str
     question: str
-    # As the patient would read it, with the white space around it that the authors' script sends.
     answer: str
     must_have: tuple[str, ...]
     nice_to_have: tuple[str, ...]

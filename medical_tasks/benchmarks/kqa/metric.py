@@ -21,6 +21,7 @@ from medical_tasks.benchmarks.at_hand import (
     judge_at_hand,
     task_at_hand,
 )
+from medical_tasks.benchmarks.judged import count_verdicts
 from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.kqa.judging import (
     AnswerVerdict,
@@ -34,7 +35,7 @@ from medical_tasks.data.dataset_source import Row
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
 from medical_tasks.runs.results import flat
-from medical_tasks.spec import Counts, ItemScore, MetricSpec, Verdicts
+from medical_tasks.spec import Counts, ItemScore, MetricSpec
 
 MISSING: Final = "no verdict given"
 
@@ -247,13 +248,7 @@ def weighted_counts(
         relation = RELATIONS[relation]
     holds = [None if label is None else relation(label) for label in labels]
     verdicts = tuple(
-        Verdicts(
-            kind=kind,
-            hits=int(bool(held)),
-            known=int(held is not None),
-            missing=int(held is None),
-            weight=weight,
-        )
+        count_verdicts([held], kind, weight=weight)
         for kind, held, weight in zip(kinds or [""] * len(labels), holds, weights, strict=True)
     )
     # Without a verdict is not the same as with a label that does not tell.

@@ -209,13 +209,18 @@ class Index:
 
 @dataclass(frozen=True, kw_only=True)
 class Retriever:
-    """What a task retrieves."""
+    """What a task retrieves.
+
+    Attributes:
+        settings: everything that the recipe should say about it.
+        demo: whether the documents are the demo's.
+    """
 
     task: str
     index: Index
     top_k: int
-    settings: Row  # everything that the recipe should say about it
-    demo: bool  # whether the documents are the demo's
+    settings: Row
+    demo: bool
 
     def passages(self, item: Item) -> list[Chunk]:
         """Finds the passages a question is given, the best first."""

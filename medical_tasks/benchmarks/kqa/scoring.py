@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
+from medical_tasks.benchmarks.judged import count_verdicts
 from medical_tasks.benchmarks.kqa.judging import (
     CANNOT_TELL,
     AnswerVerdict,
@@ -237,19 +237,12 @@ def _verdicts(
     kind: str, judged: Sequence[StatementVerdict | AnswerVerdict], outcome: str
 ) -> Verdicts:
     outcomes = [getattr(verdict, outcome) for verdict in judged]
-    missing = outcomes.count(None)
     labels = [
         "entailment" if verdict.entailed else "contradiction" if verdict.contradicted else "neutral"
         for verdict in judged
-        if isinstance(verdict, StatementVerdict) and not missing
+        if isinstance(verdict, StatementVerdict) and None not in outcomes
     ]
-    return Verdicts(
-        kind=kind,
-        hits=outcomes.count(True),
-        known=len(outcomes) - missing,
-        missing=missing,
-        classes=Counter(labels),
-    )
+    return count_verdicts(outcomes, kind, classes=labels)
 
 
 def _tally(outcomes: Sequence[bool | None]) -> str:

@@ -6,152 +6,38 @@ https://arxiv.org/abs/2401.14493. Reference implementation: https://github.com/I
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from medical_tasks.benchmarks.kqa.declarations import (
+    DATASET,
+    METRICS,
+)
 from medical_tasks.spec import (
-    JUDGE_REPLY_MISSING,
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
-    DatasetSpec,
     Item,
-    MetricSpec,
-    Official,
+    ItemScore,
     PaperSetting,
     Plot,
+    PromptSet,
     PublishedAnswer,
+    Scoring,
     TaskSpec,
     View,
     hub_question,
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts
     from medical_tasks.judges.check_sets import CheckSetSource
 
-
-DATASET = DatasetSpec(
-    name="kqa",
-    title="K-QA",
-    access="open",
-    licence="MIT",
-    homepage="https://github.com/Itaymanes/K-QA",
-    paper="https://arxiv.org/abs/2401.14493",
-    citation="""\
-@inproceedings{manes2024kqa,
-  title     = {{K-QA}: A Real-World Medical {Q\\&A} Benchmark},
-  author    = {Itay Manes and Naama Ronn and David Cohen and Ran Ilan Ber and Zehavi Horowitz-Kugler and
-               Gabriel Stanovsky},
-  booktitle = {Proceedings of the 23rd Workshop on Biomedical Natural Language Processing},
-  pages     = {277--294},
-  year      = {2024},
-  url       = {https://aclanthology.org/2024.bionlp-1.22}
-}""",
-    configs=("answered", "questions", "own", "demo"),
-    default_config="answered",
-    how_to_get=(
-        "medical-tasks build kqa --fetch (or with --config questions), which fetches the "
-        "official files",
-        "by hand, answered: download dataset/questions_w_answers.jsonl from "
-        "https://github.com/Itaymanes/K-QA",
-        "by hand, questions: download dataset/questions.jsonl from there",
-        "then: medical-tasks build kqa --source FOLDER_OR_FILE --config answered (or questions)",
-        "questions of your own (CSV, XLSX, parquet, JSON Lines): medical-tasks build kqa "
-        "--source FILE --config own",
-        "without any download: medical-tasks build kqa --config demo",
-    ),
-    version="1.0.0",
-)
-
-# The script divides Comp and Hall by the number of the benchmark's questions, whatever was
-# answered, and their `_norm` by the answers.
-_OF_ALL = Official(unanswered="counts as 0", undecided=JUDGE_REPLY_MISSING)
-_OF_ANSWERS = Official(unanswered="left out", undecided=JUDGE_REPLY_MISSING)
-
-METRICS = (
-    MetricSpec(
-        name="comprehensiveness",
-        kind="mean",
-        description="Share of the must-have statements that the answer entails; an abstention "
-        "has none.",
-        verdict="entailment",
-    ),
-    MetricSpec(
-        name="hallucination_rate",
-        kind="mean",
-        description="Statements, of either importance, that the answer contradicts, per question.",
-        higher_is_better=False,
-        limits=(0.0, math.inf),
-        unit="per answer",
-        verdict="contradiction",
-    ),
-    MetricSpec(
-        name="comprehensiveness_answered",
-        kind="mean",
-        description="As comprehensiveness, over the questions that were answered.",
-        verdict="entailment",
-    ),
-    MetricSpec(
-        name="hallucination_rate_answered",
-        kind="mean",
-        description="As hallucination_rate, over the questions that were answered.",
-        higher_is_better=False,
-        limits=(0.0, math.inf),
-        unit="per answer",
-        verdict="contradiction",
-    ),
-    MetricSpec(
-        name="contradicted",
-        kind="proportion",
-        description="Questions whose answer contradicts at least one statement.",
-        higher_is_better=False,
-        verdict="several",
-    ),
-    MetricSpec(
-        name="answered",
-        kind="proportion",
-        description="Questions that were answered, neither left empty nor abstained from.",
-    ),
-    MetricSpec(
-        name="words",
-        kind="mean",
-        description="Words an answer has, over the questions that were answered.",
-        higher_is_better=False,
-        limits=(0.0, math.inf),
-        unit="number",
-        judged=False,
-    ),
-    MetricSpec(
-        name="comprehensiveness_official",
-        kind="mean",
-        description="Comp as the authors' script reads the judge's replies, over all questions.",
-        official=_OF_ALL,
-    ),
-    MetricSpec(
-        name="comprehensiveness_norm_official",
-        kind="mean",
-        description="Comp as the authors' script, over the questions with an answer.",
-        official=_OF_ANSWERS,
-    ),
-    MetricSpec(
-        name="hallucination_official",
-        kind="mean",
-        description="Hall as the authors' script reads the judge's replies: statements per "
-        "question, over all questions.",
-        higher_is_better=False,
-        limits=(0.0, math.inf),
-        unit="per answer",
-        official=_OF_ALL,
-    ),
-    MetricSpec(
-        name="hallucination_norm_official",
-        kind="mean",
-        description="Hall as the authors' script, over the questions with an answer.",
-        higher_is_better=False,
-        limits=(0.0, math.inf),
-        unit="per answer",
-        official=_OF_ANSWERS,
-    ),
-)
 
 _RETRIEVAL_ARGUMENTS = {
     "documents": "folder of .txt, .md, .html and .jsonl files to retrieve from; `demo` is the "
@@ -178,6 +64,57 @@ class KQABenchmark(Benchmark):
     datasets = (DATASET,)
     sometimes_counted = ("hallucination_rate_answered",)
 
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """See `data`."""
+        from medical_tasks.benchmarks.kqa.data import SOURCES
+
+        return SOURCES
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        """See `data`."""
+        from medical_tasks.benchmarks.kqa.data import load_items
+
+        return load_items(task, rows)
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.kqa.prompts import load_prompts
+
+        return load_prompts(task, asking.prompts, asking.upstream, asking.arguments)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """See `prompts`."""
+        from medical_tasks.benchmarks.kqa.prompts import gold_response
+
+        return gold_response(task, item)
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.kqa.scoring import score_items
+
+        texts = [answer.text for answer in answers]
+        return score_items(task, items, texts, judging=scoring.judge)
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """See `scoring`."""
+        from medical_tasks.benchmarks.kqa.scoring import unanswered_limits
+
+        return unanswered_limits(task, item)
+
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
+        """See `judge_prompts`."""
+        from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
+
+        return load_judge_prompts(task, name, upstream)
+
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """The question alone, graded by a model."""
         return hub_question("question", "answer", scorer={"name": "model_graded_qa"})
@@ -200,9 +137,9 @@ class KQABenchmark(Benchmark):
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`kqa`: the statements that three physicians labelled."""
-        from medical_tasks.benchmarks.kqa.annotations import CHECK_SET
+        from medical_tasks.benchmarks.kqa.annotations import check_set
 
-        return {"kqa": CHECK_SET}
+        return {"kqa": check_set(KQA)}
 
 
 BENCHMARK = KQABenchmark()

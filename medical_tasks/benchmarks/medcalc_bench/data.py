@@ -26,6 +26,7 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
     note_cluster,
     read_corrected_rows,
 )
+from medical_tasks.benchmarks.medcalc_bench.declarations import MEDCALC_BENCH, MEDCALC_OWN
 from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     AnswerKind,
@@ -36,7 +37,6 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     parse_entities,
 )
 from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_BENCH, MEDCALC_OWN
 from medical_tasks.calculators import AnyCalculator, CalculatorInputError, find
 from medical_tasks.data.dataset_source import (
     BuildOption,

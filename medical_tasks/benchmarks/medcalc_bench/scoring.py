@@ -16,6 +16,7 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
     CorrectedLabels,
     built_labels,
 )
+from medical_tasks.benchmarks.medcalc_bench.declarations import CORRECTED_LABELS
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     NOT_COMPUTABLE,
     PERCENT_IDS,
@@ -44,7 +45,6 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
 )
 from medical_tasks.benchmarks.medcalc_bench.reading import CUT_OFF, read_answer
 from medical_tasks.benchmarks.medcalc_bench.rules import DOUBTFUL, OTHER, OTHER_UNIT
-from medical_tasks.benchmarks.medcalc_bench.spec import CORRECTED_LABELS
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject, subject_of
 from medical_tasks.data.task_data import check_lengths, check_scoring_args

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.construct.archehr import codes, files, rounds
 from medical_tasks.construct.archehr.align import TOP, align_posts
 from medical_tasks.construct.archehr.posts import filter_posts
@@ -25,15 +25,9 @@ from medical_tasks.construct.options import (
     ArchehrImport,
     ArchehrSheet,
 )
-from medical_tasks.data.construction import (
-    check_answered,
-    checked_seed,
-    numbers,
-    parse_names,
-    tell_private,
-)
+from medical_tasks.construct.shared import check_answered, checked_seed, numbers, parse_names
 from medical_tasks.errors import UsageError
-from medical_tasks.io.output import tell
+from medical_tasks.io.output import tell, tell_private
 from medical_tasks.io.table import align
 
 

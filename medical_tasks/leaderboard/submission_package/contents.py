@@ -1,4 +1,6 @@
-"""What a submission package holds, a zip file of a few files (docs/submission_package.md); and what verifying one finds.
+"""What a submission package holds, a zip file of a few files, and what verifying one finds.
+
+`docs/submission_package.md` describes the format.
 
 The content hash shows that nothing was changed since, not who made it: whoever changes a number can
 make a new hash.

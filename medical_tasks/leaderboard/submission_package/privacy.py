@@ -14,7 +14,7 @@ from typing import Any, Final
 from medical_tasks.catalog import dataset_spec
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
-from medical_tasks.judges.session import JUDGE_KINDS
+from medical_tasks.judges.kinds import KINDS as JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError
 from medical_tasks.models.opener import KINDS
 from medical_tasks.report.entries import Entry, Recipe
@@ -44,7 +44,7 @@ _SECRET: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-|hf_|ghp_)[A-Za-z0-9_-]{16,}|(?<=--api-key[ =])[^\s]+|(?<=--hf-token[ =])[^\s]+|(?<=Bearer )[^\s\"']+"
 )
 _FILE_NAMES: Final = frozenset({"file", "folder", "path"})
-_KINDS: Final = frozenset({*KINDS, *JUDGE_KINDS})
+_KINDS: Final = frozenset({*KINDS, *(kind.name for kind in JUDGE_KINDS)})
 _BY_FILE: Final = ("responses", "recorded")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>,;()\[\]{}]*")
 _IPV4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.])")
@@ -57,7 +57,10 @@ _HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
 
 
 def scrub(results: Json) -> JsonDict:
-    """Takes out of a run's results what tells of the machine they were made on, and `items_sha256`, whose file no package holds."""
+    """Takes out of a run's results what tells of the machine they were made on.
+
+    `items_sha256` goes too: no package holds its file.
+    """
     tasks = {name: _entry(entry) for name, entry in results["tasks"].items()}
     return {
         **{name: value for name, value in results.items() if name != "items_sha256"},

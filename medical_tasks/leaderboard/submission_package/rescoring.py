@@ -1,4 +1,4 @@
-"""Verifying: the answers scored again by the benchmark's own scorer, with the verdicts of the package or its judge.
+"""Answers scored again by the benchmark's own scorer, with the package's verdicts or its judge.
 
 A verdict is taken for the very question it was given on, and the judge's text is read again: a
 verdict that was turned round contradicts it. That the text is the judge's own only the judge can
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.store import Store
 from medical_tasks.io.untrusted import shown
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
@@ -179,7 +180,7 @@ LEAST_AGREEMENT: Final = 0.8
 """Share of equal verdicts below which a judge that samples is said not to have given them."""
 
 LEAST_VERDICTS: Final = 20
-"""Verdicts of entailment from which on it says something that all of them are those of the judge that compares words."""
+"""Verdicts of entailment from which on it says something that a judge by words agrees on all."""
 
 _ALWAYS_SAME: Final = ("lexical", "nli")
 _FROM_FILE: Final = "recorded"
@@ -259,9 +260,9 @@ class Replay(RunJudge):
     unread: Mapping[tuple[str, str], str] = {}
     """Question and hash to a reply that could not be read, as the package says."""
 
-    def task_judge(self, task: TaskSpec) -> TaskJudge:
+    def task_judge(self, task: TaskSpec, store: Store | None = None) -> TaskJudge:
         """The verdicts, looked up question by question."""
-        task_judge = super().task_judge(task)
+        task_judge = super().task_judge(task, store)
         self.checked = _Checked(task_judge.judging.judge, self.unread)
         task_judge.judging = replace(task_judge.judging, judge=self.checked)
         return task_judge
@@ -335,7 +336,8 @@ def ask_again(
     if not options.judge:
         return (
             "not checked",
-            f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a sample",
+            f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a "
+            "sample",
         )
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:

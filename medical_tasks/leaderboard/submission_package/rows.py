@@ -48,7 +48,7 @@ def read_answers(
     items: Mapping[str, Sequence[Row]],
     tasks: Mapping[str, TaskSpec],
 ) -> dict[str, dict[str, str]]:
-    """Reads `answers.jsonl`: of tasks on open data, exactly the answers whose hashes the items have.
+    """Reads `answers.jsonl`: exactly the answers whose hashes the items on open data have.
 
     Returns task to id to answer.
     """

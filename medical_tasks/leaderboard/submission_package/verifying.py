@@ -21,7 +21,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import scratch
 from medical_tasks.io.untrusted import shown
 from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.judges.session import JUDGE_KINDS
+from medical_tasks.judges.session import judge_kinds
 from medical_tasks.leaderboard.submission_package import contents, rescoring
 from medical_tasks.leaderboard.submission_package.contents import Found, Outcome, VerifyOptions
 from medical_tasks.leaderboard.submission_package.package_file import answers_of_run
@@ -418,7 +418,7 @@ class _TaskPackage:
             identity = dict(LexicalJudge().identity)
             yield _compared("lexical judge", {name: judge.get(name) for name in identity}, identity)
             yield _compared("votes", judge["votes"], 1)
-        elif kind not in JUDGE_KINDS or kind == "lexical":
+        elif kind not in judge_kinds() or kind == "lexical":
             yield "mismatch", f"judge: {shown(judge['name'])} is no judge that there is"
         if judge.get("mode") not in ("single", "batched"):
             yield "mismatch", "judge, mode: must be single or batched"

@@ -27,30 +27,36 @@ def published_results(task: str) -> tuple[PublishedResult, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedResult:
-    """One model's row of one table of a paper."""
+    """One model's row of one table of a paper.
 
-    model: str  # as the paper writes it
-    task: str  # name of ours that asks the same
-    metrics: Mapping[
-        str, float
-    ]  # our metric's name to the value, 0-1 (a count or cosine in its own unit)
-    source: str  # where it stands: the paper in short and the table (`K-QA, table 4`)
+    Attributes:
+        model: as the paper writes it.
+        task: the task of ours that asks the same.
+        metrics: our metric's name to the value, 0-1, or a count or cosine in its own unit.
+        source: where it stands: the paper in short and the table, such as `K-QA, table 4`.
+        link: to the paper; "" for none.
+        setting: what else tells it from the table's other rows, such as `1-shot, full note`.
+        breakdown: values by our breakdown and group.
+        n_items: over how many items; None where the paper does not say.
+        configs: configurations of the dataset that have the paper's items; () for any.
+        judge: as the paper names it; "" for none.
+        differences: between the paper's setting and this suite's, a sentence each.
+        beside: for a metric by the authors' script (`accuracy_official`), ours that asks the same
+            and counts otherwise (`accuracy`): where a reader looks for the figure in a table of
+            headline metrics.
+    """
+
+    model: str
+    task: str
+    metrics: Mapping[str, float]
+    source: str
     link: str
-    setting: str = ""  # what else tells it from the table's other rows (`1-shot, full note`, `RAG`); "" for nothing
-    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(
-        default_factory=dict
-    )  # by ours' name and group
-    n_items: int | None = None  # None where the paper does not say
-    configs: tuple[
-        str, ...
-    ] = ()  # configurations of the dataset that have the paper's items; () for any
-    judge: str = ""  # "" for none
-    differences: tuple[
-        str, ...
-    ] = ()  # between the paper's setting and this suite's, to know before comparing; a sentence each
-    # For a metric by the authors' script, ours that asks the same (`accuracy_official` to
-    # `accuracy`) and counts otherwise: where a
-    # reader looks for the figure in a table of headline metrics.
+    setting: str = ""
+    breakdown: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    n_items: int | None = None
+    configs: tuple[str, ...] = ()
+    judge: str = ""
+    differences: tuple[str, ...] = ()
     beside: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -18,10 +18,11 @@ from medical_tasks.benchmarks.archehr_qa.data import (
     read_rows,
     source_at,
 )
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.release import KEY_FILE
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
-from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, DATASET, SUBTASKS, TASKS
+from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, SUBTASKS, TASKS
 from medical_tasks.data.dataset_source import Row, find_files
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data

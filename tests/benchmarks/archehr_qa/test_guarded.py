@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.archehr_qa.spec import DATASET, TASKS
+from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
+from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.guard.private_store import private_home

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.parsing import (
     NO_CITATIONS,
     NO_IDS,
@@ -25,7 +26,6 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
     read_ids,
 )
 from medical_tasks.benchmarks.archehr_qa.scoring import official_answer
-from medical_tasks.benchmarks.archehr_qa.spec import WORD_LIMIT
 
 CASES = json.loads(
     Path(__file__).with_name("cases").joinpath("parsing.json").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.archehr_qa.declarations import ENDS, OFFICIAL
 from medical_tasks.benchmarks.archehr_qa.parsing import OPEN_GROUP, read_answer
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.scoring import (
@@ -28,7 +29,7 @@ from medical_tasks.benchmarks.archehr_qa.scoring import (
     scoring_identity,
     unanswered_limits,
 )
-from medical_tasks.benchmarks.archehr_qa.spec import ENDS, OFFICIAL, TASKS
+from medical_tasks.benchmarks.archehr_qa.spec import TASKS
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.estimation import NOT_ALL
 from medical_tasks.runs.summary import summarise

@@ -30,8 +30,8 @@ from medical_tasks.benchmarks.doclens.data import (
     read_own_texts,
     source_sentences,
 )
+from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
-from medical_tasks.benchmarks.doclens.spec import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset

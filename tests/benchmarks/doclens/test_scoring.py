@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.doclens.declarations import demo_entries
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import UnitVerdict
 from medical_tasks.benchmarks.doclens.measures import (
@@ -35,7 +36,6 @@ from medical_tasks.benchmarks.doclens.scoring import (
     unanswered_limits,
     word_metrics,
 )
-from medical_tasks.benchmarks.doclens.spec import demo_entries
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Judge, Judging
 from medical_tasks.models.bleurt import open_bleurt

@@ -25,7 +25,8 @@ from medical_tasks.benchmarks.kqa.data import (
     read_gold_file,
     read_rows,
 )
-from medical_tasks.benchmarks.kqa.spec import DATASET, KQA
+from medical_tasks.benchmarks.kqa.declarations import DATASET
+from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.data.dataset_source import Row, file_sha256
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset

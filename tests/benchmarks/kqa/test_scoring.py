@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.kqa.data import demo_rows, load_items, read_rows
+from medical_tasks.benchmarks.kqa.declarations import METRICS
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import (
     AnswerVerdict,
@@ -28,13 +29,12 @@ from medical_tasks.benchmarks.kqa.scoring import (
     score_items,
     unanswered_limits,
 )
-from medical_tasks.benchmarks.kqa.spec import KQA, METRICS
+from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Judging, NoReply
 from medical_tasks.judges.lexical import LexicalJudge
-from medical_tasks.runs.estimation import NO_ANSWER
 from medical_tasks.runs.numbers import value_notes
-from medical_tasks.runs.results import TaskEntry
+from medical_tasks.runs.results import NO_ANSWER, TaskEntry
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore
 from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying

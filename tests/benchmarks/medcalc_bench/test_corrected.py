@@ -25,12 +25,12 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
     read_corrected_rows,
 )
 from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.golds import golds_of, golds_table
 from medical_tasks.benchmarks.medcalc_bench.prompts import TEXTS, gold_response, load_prompts
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import (
     BENCHMARK,
-    DATASET,
     MEDCALC,
     MEDCALC_DIRECT,
     MEDCALC_ONE_SHOT,

@@ -22,6 +22,7 @@ from medical_tasks.benchmarks.medcalc_bench.data import (
     load_items,
     read_rows,
 )
+from medical_tasks.benchmarks.medcalc_bench.declarations import MEDCALC_BENCH
 from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     MAX_ENTITIES_CHARS,
@@ -30,7 +31,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
     parse_entities,
     recompute,
 )
-from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_BENCH
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.errors import UsageError
 from tests.benchmarks.medcalc_bench.official_csv import (
     V1,

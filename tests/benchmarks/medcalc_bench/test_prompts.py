@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
+from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
 from medical_tasks.benchmarks.medcalc_bench.prompts import (
     BUILDS_ON,
@@ -24,7 +25,6 @@ from medical_tasks.benchmarks.medcalc_bench.prompts import (
 )
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.benchmarks.medcalc_bench.spec import (
-    DATASET,
     MEDCALC,
     MEDCALC_CODE,
     MEDCALC_DIRECT,

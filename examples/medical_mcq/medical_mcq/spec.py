@@ -1,37 +1,28 @@
-"""What the benchmark declares: a dataset, a task, and where the rest of it is."""
+"""The benchmark: its object, its task and its metric."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from medical_mcq.declarations import DATASET
 from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
     Benchmark,
-    DatasetSpec,
     Item,
     ItemScore,
     MetricSpec,
     PromptSet,
+    Scoring,
     TaskSpec,
     hub_question,
 )
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
-
-DATASET = DatasetSpec(
-    name="medical_mcq",
-    title="Medical MCQ",
-    access="open",
-    licence="Apache-2.0",
-    homepage="https://example.org/medical-mcq",
-    paper="https://example.org/medical-mcq/paper",
-    citation="@misc{mcq, title = {Medical MCQ}}",
-    configs=("demo",),
-    default_config="demo",
-    how_to_get=("medical-tasks build medical_mcq --config demo",),
-    version="1.0.0",
-)
 
 
 class MedicalMCQ(Benchmark):
@@ -41,10 +32,11 @@ class MedicalMCQ(Benchmark):
     title = "Medical MCQ"
     paper = DATASET.paper
     datasets = (DATASET,)
+    prompt_sets = ("own",)
 
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
-        from medical_tasks.benchmarks.medical_mcq.data import SOURCES
+        from medical_mcq.data import SOURCES
 
         return SOURCES
 
@@ -55,25 +47,27 @@ class MedicalMCQ(Benchmark):
             for row in rows
         ]
 
-    def load_prompts(
-        self, task: TaskSpec, name: str = "own", *given: Any, **settings: Any
-    ) -> PromptSet:
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
         """See `prompts`."""
-        from medical_tasks.benchmarks.medical_mcq.prompts import load_prompts
+        from medical_mcq.prompts import load_prompts
 
-        return load_prompts(name)
+        return load_prompts()
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
         """The letter, as asked for."""
         return f"Answer: {item.fields['answer']}"
 
     def score_items(
-        self, task: TaskSpec, items: Sequence[Item], responses: Sequence[str], **settings: Any
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
         """See `scoring`."""
-        from medical_tasks.benchmarks.medical_mcq.scoring import score_item
+        from medical_mcq.scoring import score_item
 
-        return [score_item(item, response) for item, response in zip(items, responses, strict=True)]
+        return [score_item(item, answer.text) for item, answer in zip(items, answers, strict=True)]
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
         """The question and its choices, graded by a model."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from medical_tasks.benchmarks.medical_mcq.spec import DATASET
+from medical_mcq.declarations import DATASET
 from medical_tasks.data.dataset_source import DatasetSource, Row
 from medical_tasks.io.columns import Column
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-
-from medical_tasks.errors import UsageError
-from medical_tasks.spec import Item, Message, PromptSet
+from medical_tasks.spec import Item, Message, PromptSet, texts_sha256
 
 __all__ = ["load_prompts"]
 
 QUESTION = "{question}\n\n{choices}\n\nEnd with a line of the form: Answer: B"
 
 
-def load_prompts(name: str) -> PromptSet:
+def load_prompts() -> PromptSet:
     """The one set there is, `own`."""
-    if name != "own":
-        raise UsageError(
-            f"--prompts {name}: Medical MCQ has no other prompts than own. Leave it out."
-        )
-    return PromptSet(
-        name=name, sha256=hashlib.sha256(QUESTION.encode()).hexdigest(), render=_render
-    )
+    return PromptSet(name="own", sha256=texts_sha256(QUESTION), render=_render)
 
 
 def _render(item: Item) -> tuple[Message, ...]:

@@ -1,0 +1,1 @@
+"""Conversations between patients and clinicians, judged by criteria with points."""

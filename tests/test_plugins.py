@@ -1,0 +1,198 @@
+"""Packages that are not installed: how they are found, and that a faulty one is named and harms nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import medical_tasks.plugins as plugins
+from medical_tasks.catalog import benchmarks, own_benchmarks, task_spec
+from medical_tasks.cli import main
+from medical_tasks.errors import UsageError
+from medical_tasks.judges.session import judge_kinds, open_judge
+from medical_tasks.leaderboard.export import export_formats
+from tests.support import ROOT
+
+MCQ = ROOT / "examples" / "medical_mcq"
+SPEC = (MCQ / "medical_mcq" / "spec.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Iterator[Path]:
+    """A folder for packages, each of a name of its own: an imported module stays imported."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    return folder
+
+
+def written(folder: Path, name: str, spec: str) -> Path:
+    """A package without declared entry points, of the example's other modules and another `spec`."""
+    place = folder / name
+    place.mkdir()
+    for module in ("__init__", "data", "declarations", "prompts", "scoring"):
+        text = (MCQ / "medical_mcq" / f"{module}.py").read_text(encoding="utf-8")
+        place.joinpath(f"{module}.py").write_text(renamed(text, name), encoding="utf-8")
+    place.joinpath("spec.py").write_text(renamed(spec, name), encoding="utf-8")
+    place.joinpath("demo.json").write_bytes((MCQ / "medical_mcq" / "demo.json").read_bytes())
+    return place
+
+
+def renamed(text: str, name: str) -> str:
+    return text.replace("medical_mcq", name)
+
+
+def without(method: str) -> str:
+    """The example's `spec` without a method."""
+    changed = re.sub(rf"    def {method}\(.*?(?=\n    def |\n\nBENCHMARK)", "", SPEC, flags=re.S)
+    assert changed != SPEC
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "reason"),
+    [
+        ("wrong_kind", "BENCHMARK = {}", "it is a dict, not an object of medical_tasks.spec.Bench"),
+        ("no_import", "import nothing_of_this_name", "No module named 'nothing_of_this_name'"),
+        ("ends_itself", "raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        ("no_scorer", without("score_items"), "abstract method '?score_items"),
+        ("no_judge", SPEC.replace("groups=", "judge=True, groups="), "the method load_judge_prom"),
+        ("no_steps", SPEC.replace("groups=", "protocol='x', groups="), "the method open_protocol"),
+        ("no_metrics", re.sub(r"metrics=\(.*?\n    \),", "metrics=(),", SPEC, flags=re.S), "metri"),
+        ("no_tasks", SPEC.replace("MedicalMCQ.tasks", "TASKS"), "it has no tasks"),
+        ("same_name", SPEC.replace('name = "medical_mcq"', 'name = "kqa"'), "the name kqa is tak"),
+    ],
+)
+def test_a_faulty_package_is_named_and_left_out(
+    name: str,
+    spec: str,
+    reason: str,
+    package: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv(plugins.VARIABLE, str(written(package, name, spec)))
+    assert benchmarks() == own_benchmarks()
+    (problem,) = plugins.problems()
+    assert name in str(problem)
+    assert re.search(reason, str(problem))
+    assert main(["list"]) == 0
+    out, err = capsys.readouterr()
+    assert "medical:medcalc" in out
+    assert err.count("note: ") == 1
+    main(["doctor"])
+    assert re.search(rf"plugin .*{name}.*{reason[:20]}", capsys.readouterr().out)
+
+
+def test_an_error_of_its_code_is_told_as_its_own(
+    package: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raising = "from medical_mcq.scoring import score_item\n\n        raise KeyError('dose')\n"
+    spec = SPEC.replace("from medical_mcq.scoring import score_item\n", raising)
+    place = str(written(package, "faulty_scorer", spec))
+    words = ["--plugin", place, "build", "faulty_scorer", "--config", "demo"]
+    assert main(words) == 0
+    run = ["run", "--tasks", "faulty_scorer", "--model", "baseline/random", "--config", "demo"]
+    assert main(["--plugin", place, *run]) == 1
+    told = capsys.readouterr().err
+    assert re.search(
+        r"error: the package faulty_scorer failed: KeyError: 'dose' \(.*spec.py:\d+, in score_items\)",
+        told,
+    )
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("form", ["project", "package", "module"])
+def test_each_way_to_name_a_package(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(MCQ))
+    places = {"project": str(MCQ), "package": str(MCQ / "medical_mcq"), "module": "medical_mcq"}
+    with plugins.using([places[form]]):
+        assert task_spec("medical_mcq").benchmark.title == "Medical MCQ"
+        (package,) = plugins.packages()
+        assert package.version == ("1.0" if form == "project" else "")
+    with pytest.raises(UsageError, match="unknown task 'medical_mcq'"):
+        task_spec("medical_mcq")
+
+
+def test_several_are_named_with_a_separator_and_a_child_knows_them(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = written(package, "second_mcq", SPEC)
+    monkeypatch.setenv(plugins.VARIABLE, str(other))
+    with plugins.using([str(MCQ)]):
+        assert os.environ[plugins.VARIABLE] == os.pathsep.join([str(MCQ), str(other)])
+        assert {task_spec(name).name for name in ("medical_mcq", "second_mcq")} == {
+            "medical_mcq",
+            "second_mcq",
+        }
+    assert plugins.given() == str(other)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("no-such-place", "plugin no-such-place: no such folder, and no module of this name"),
+        ("json", "plugin json: has none of BENCHMARK, EXPORTS, JUDGES, VERBS"),
+        (str(ROOT / "docs"), "neither a package .* nor a project"),
+    ],
+)
+def test_a_wrong_place_is_wrong_use(
+    place: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--plugin", place, "list"]) == 2
+    assert re.search(message, capsys.readouterr().err)
+    assert plugins.given() == ""
+
+
+def test_verbs_exports_and_judges_of_a_package(
+    package: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = package / "more_doors"
+    place.mkdir()
+    place.joinpath("__init__.py").write_text(
+        '''"""Says hello."""
+from medical_tasks.judges.base import JudgeKind
+from medical_tasks.judges.lexical import LexicalJudge
+from medical_tasks.leaderboard.export import ExportFormat
+from medical_tasks.plugins import Verb
+
+
+def run(arguments):
+    print("hello")
+    return 0
+
+
+VERBS = (Verb(name="hello", group="Tools", summary="says hello", module="more_doors"),)
+EXPORTS = ExportFormat(name="names", files=lambda run: {"names.txt": run.tasks[0].name})
+JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: LexicalJudge(), alone=True)
+''',
+        encoding="utf-8",
+    )
+    assert main(["hello"]) == 2
+    with plugins.using([str(place)]):
+        assert main(["hello"]) == 0
+        assert "hello" in capsys.readouterr().out
+        assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
+        run = ["--tasks", "medcalc", "--model", "baseline/reference", "--config", "demo"]
+        assert main(["run", *run, "--out", "run"]) == 0
+        assert main(["export", "run", "--to", "names", "--out", "out"]) == 0
+        assert (here / "out" / "names.txt").read_text() == "medcalc"
+        assert open_judge("mine", {}, log_dir=here).name == "lexical"
+    assert "mine" not in judge_kinds()
+    assert "names" not in export_formats()
+    assert main(["export", "run", "--to", "names", "--out", "out"]) == 2
+
+
+def test_the_rubric_example_is_small() -> None:
+    lines = [
+        line
+        for path in sorted((ROOT / "examples/medical_rubric/medical_rubric").glob("*.py"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.strip() and not line.lstrip().startswith(("#", '"""'))
+    ]
+    assert 100 < len(lines) <= 250
+    assert json.loads((ROOT / "examples/medical_rubric/medical_rubric/demo.json").read_text())
