@@ -81,7 +81,9 @@ def test_a_function_has_the_parameters_of_its_options(
     name: str, options: type[Options], left_out: set[str], added: set[str]
 ) -> None:
     function = getattr(api, name)
-    names = vars(api) | {"pd": SimpleNamespace(DataFrame=object), "Answers": Any} | _returned(function)
+    names = (
+        vars(api) | {"pd": SimpleNamespace(DataFrame=object), "Answers": Any} | _returned(function)
+    )
     hints = get_type_hints(function, globalns=names)
     fields = {n: p for n, p in parameters(options).items() if n not in left_out}
     given = inspect.signature(function).parameters
