@@ -1,7 +1,7 @@
-"""Generated files: `tasks.json` (every dataset, task and metric, for programs that do not run Python), cards, README's table.
+"""Generated files: `tasks.json`, for programs that do not run Python; cards; README's table.
 
-They are generated from the specs, checked in, and never read at run time. The project's hold its own
-benchmarks, whatever else is installed; `write_package` makes those of another package.
+They are generated from the specs, checked in, and never read at run time. The project's hold its
+own benchmarks, whatever else is installed; `write_package` makes those of another package.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ def _task(task: TaskSpec) -> dict[str, Any]:
 
 
 def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
-    """Writes another package's `tasks.json`, and in `cards/` a folder for each of its datasets; returns what changed."""
+    """Writes another package's `tasks.json`, and in `cards/` a folder for each of its datasets.
+
+    Returns what changed.
+    """
     texts = {folder / MANIFEST_FILE: manifest_text(benchmarks)}
     for benchmark in benchmarks:
         for source in benchmark.sources():
@@ -98,12 +101,15 @@ def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
 
 
 def write_manifest(root: Path) -> list[Path]:
-    """Writes `tasks.json`, the packages of `setup.cfg` and README's table into the project's folder; returns what changed."""
+    """Writes the project's `tasks.json`, the packages of `setup.cfg`, README's table; returns what changed."""
     return _written(_of_project(root))
 
 
 def check_manifest(root: Path) -> list[str]:
-    """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs; a line each that is wrong."""
+    """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs.
+
+    A line each that is wrong.
+    """
     return _problems(_of_project(root))
 
 
@@ -128,7 +134,10 @@ def _problems(texts: Mapping[Path, str]) -> list[str]:
 
 
 def _of_project(root: Path) -> dict[Path, str]:
-    """What is generated outside of the Hub folders; in a folder without the project's files, `tasks.json` alone."""
+    """What is generated outside of the Hub folders.
+
+    In a folder without the project's files, `tasks.json` alone.
+    """
     made = {root / MANIFEST_FILE: manifest_text()}
     for name, generated in (("setup.cfg", _with_packages), ("README.md", _with_table)):
         if (root / name).is_file():
@@ -167,7 +176,10 @@ def _with_table(text: str, root: Path) -> str:
 
 
 def check_cards(root: Path | None = None) -> list[str]:
-    """Compares the Hub folders, by default those that ship with the package, with the sources; a line each that is wrong."""
+    """Compares the Hub folders, by default those that ship with the package, with the sources.
+
+    A line each that is wrong.
+    """
     problems: list[str] = []
     place = root or _shipped()
     sources = _own_sources()
@@ -187,7 +199,10 @@ def check_cards(root: Path | None = None) -> list[str]:
 
 
 def write_cards(root: Path | None = None) -> list[Path]:
-    """Writes the generated files of the Hub folders that differ from what the sources say; returns which."""
+    """Writes the generated files of the Hub folders that differ from what the sources say.
+
+    Returns which.
+    """
     return [
         path
         for source, benchmark in _own_sources().values()
