@@ -62,11 +62,11 @@ class Official:
 
     Attributes:
         unanswered: an item without an answer is `left out` (their file has no row of it), `counts
-            as 0` (they divide by all
-            questions; for a `mean` alone), or `ends` the script, so that there is no figure.
+            as 0` (they divide by all questions; for a `mean` alone), or `ends` the script, so that
+            there is no figure.
         undecided: why there is no figure where an answer has no value, as a reader is told it: what
-            in an answer stops the
-            script, or that a judge's reply is missing. "" where every answer has a value.
+            in an answer stops the script, or that a judge's reply is missing. "" where every answer
+            has a value.
     """
 
     unanswered: Literal["left out", "counts as 0", "ends"] = "left out"
@@ -85,12 +85,10 @@ class PaperSetting:
         items: how many items the paper's figure is over, at least.
         configs: configurations of the dataset that have the paper's items.
         prompts: how the model was asked: with the authors' published prompts (`--prompts
-            official`); the `same` as here,
-            whatever the option says; or in `any` way, where how a system asks is its own (a shared
-            task).
+            official`); the `same` as here, whatever the option says; or in `any` way, where how a
+            system asks is its own (a shared task).
         judges: names of the models that judged in the paper; none for a task without a judge, and
-            judges that read prompts
-            were asked with the authors'.
+            judges that read prompts were asked with the authors'.
         votes: how many replies a verdict of the paper takes, at least.
         differs: what no run of this suite has in common with the paper; "" where a run can match
             it.
@@ -110,30 +108,29 @@ class MetricSpec:
 
     Attributes:
         kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (score interval), or
-            `ratio`: pooled, the sum of
-            all items' numerators over the sum of their denominators (`ItemScore.weights`; score
-            interval), or `average`: the mean of those of other metrics' totals (`of`) that are
-            reported; items have no value of it.
+            `ratio`: pooled, the sum of all items' numerators over the sum of their denominators
+            (`ItemScore.weights`; score interval), or `average`: the mean of those of other metrics'
+            totals (`of`) that are reported; items have no value of it.
         limits: smallest and largest value an item can have, for the bounds; infinite when there is
-            none. total: between which the figure of all items is cut, with the ends of its interval
-            and its
+            none.
+        total: between which the figure of all items is cut, with the ends of its interval and its
             bounds; None where it is not. HealthBench's mean of points, of which an item may have
             less than none, is cut to (0, 1). Comparisons are of the means before they are cut.
         unit: "" for a share, which tables show in percent; else `number` for a count, `per answer`
-            for a count per answer,
-            `cosine`, or `score` for any other scale.
+            for a count per answer, `cosine`, or `score` for any other scale.
         needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not
-            reported; "" for none. part: for a metric of one part of each item, such as a section of
-            a note, the breakdown and group that report it:
-            `("section", "subjective")`. There it is named `whole`.
+            reported; "" for none.
+        part: for a metric of one part of each item, such as a section of a note, the breakdown and
+            group that report it: `("section", "subjective")`. There it is named `whole`.
         verdict: for `--calibration`, the class of verdicts that the metric is a share of; `several`
-            where a count takes several. official: for a figure of the authors' script, what that
-            script makes of what is missing; None for all others, whose
-            missing verdicts are estimated. An official `average` needs all of its metrics.
+            where a count takes several.
+        official: for a figure of the authors' script, what that script makes of what is missing;
+            None for all others, whose missing verdicts are estimated. An official `average` needs
+            all of its metrics.
         read: whether it rests on the task's reader of answers, so that an unclear answer leaves it
-            open. if_right: for such a metric, whether it counts only on answers that are right: nan
-            on all others, and an unclear one may
-            come to count.
+            open.
+        if_right: for such a metric, whether it counts only on answers that are right: nan on all
+            others, and an unclear one may come to count.
     """
 
     name: str  # key in `results.json`
@@ -170,23 +167,23 @@ class TaskSpec:
 
     Attributes:
         asks: `text` when the model writes its answer; `choices` when only the probability of each
-            choice is asked for, and the
-            answer is a `models.base.ChoiceScores` written as text.
+            choice is asked for, and the answer is a `models.base.ChoiceScores` written as text.
         judging: `single` (one call a statement) or `batched` (all statements of an answer in one),
-            unless the user says
-            otherwise.
+            unless the user says otherwise.
         options: settings of the benchmark's own functions (prompt style and the like).
         arguments: what the user may set for this task's questions (`--task-args`), name to one line
-            of description. scoring_arguments: the same for its scoring. exemplars: the split that
-            worked examples are drawn from; "" when the questions show none of the dataset's.
-            baseline: the benchmark's own baseline that answers the task, for one that asks no
-            model; "" for all others. protocol: name of the task's protocol (`open_protocol`); ""
-            when it asks a single question. roles: other models that the protocol asks, such as a
-            simulated patient: name to one line
+            of description.
+        scoring_arguments: the same for its scoring.
+        exemplars: the split that worked examples are drawn from; "" when the questions show none of
+            the dataset's.
+        baseline: the benchmark's own baseline that answers the task, for one that asks no model; ""
+            for all others.
+        protocol: name of the task's protocol (`open_protocol`); "" when it asks a single question.
+        roles: other models that the protocol asks, such as a simulated patient: name to one line
             of description. The user says which model has the role (`--role NAME=MODEL`).
         reads: for a task whose reader of answers can be unclear, what a person should write down of
-            an answer, one line; ""
-            for all others. Its metrics that rest on the reader have `MetricSpec.read`.
+            an answer, one line; "" for all others. Its metrics that rest on the reader have
+            `MetricSpec.read`.
         paper: how the paper ran it; None where no paper has the task.
     """
 
@@ -299,16 +296,14 @@ class PromptSet:
 
     Attributes:
         settings: what else determines the questions (retrieval, its documents' hashes); part of the
-            recipe. JSON values. sources: names what a question contains besides the item itself
-            (retrieved chunks), for `items.parquet`; None for
-            nothing.
+            recipe. JSON values.
+        sources: names what a question contains besides the item itself (retrieved chunks), for
+            `items.parquet`; None for nothing.
         continuations: for a task that asks `choices`, the texts that may follow the chat, in the
-            order of the item's choices;
-            the model is asked for the probability of each.
+            order of the item's choices; the model is asked for the probability of each.
         shorten: for a task whose items can exceed a model's context, returns the item without the
-            given number of words of its
-            documents, the oldest first, and otherwise unchanged. It takes any number from 0 and
-            removes at most all words.
+            given number of words of its documents, the oldest first, and otherwise unchanged. It
+            takes any number from 0 and removes at most all words.
         example: the worked example that an item's question shows, for a task whose questions show
             one.
     """
@@ -329,8 +324,8 @@ class Verdicts:
 
     Attributes:
         kind: what they have in common, from general to specific (`subjective`,
-            `subjective/entailed`). Missing verdicts are
-            estimated from known ones of their kind and of kinds within it.
+            `subjective/entailed`). Missing verdicts are estimated from known ones of their kind and
+            of kinds within it.
     """
 
     kind: str = ""
@@ -351,12 +346,10 @@ class Counts:
 
     Attributes:
         how: `share` of hits, `count` of hits, `any`: 1 with at least one hit; or `points`: the sum
-            of the
-            weights of hits over the sum of the positive weights, as rubrics with points for what
-            must be said and minus points for what must not be said have it.
+            of the weights of hits over the sum of the positive weights, as rubrics with points for
+            what must be said and minus points for what must not be said have it.
         told: False where a judge's labels lack a verdict ("contradicted"), so that known verdicts
-            say nothing about missing
-            ones.
+            say nothing about missing ones.
     """
 
     how: Literal["share", "count", "any", "points"]
@@ -410,22 +403,17 @@ class ItemScore:
 
     Attributes:
         values: metric name to value; `nan` where the metric has no denominator on this item. An
-            undecided metric is absent,
-            and `unscored` has the reason.
+            undecided metric is absent, and `unscored` has the reason.
         unscored: None, or why some metric is undecided (never a verdict on the model).
         unclear: "", or why the reader could not tell what the answer is. The answer counts as not
-            right, and `limits` says
-            what it could count as: `unclear_limits` makes them.
+            right, and `limits` says what it could count as: `unclear_limits` makes them.
         limits: the smallest and largest value that absent metrics can have, and of an unclear
-            answer those that rest on the
-            reader; of a pooled share they may lie outside the metric's, where its denominator is as
-            open.
+            answer those that rest on the reader; of a pooled share they may lie outside the
+            metric's, where its denominator is as open.
         weights: the denominator of each `ratio` metric on this item; for an absent one the largest
-            possible, `inf` (or no
-            entry) when unknown.
+            possible, `inf` (or no entry) when unknown.
         notes: what a reader should know of this answer, each a word, optionally with details behind
-            a colon; `results.json`
-            counts the words.
+            a colon; `results.json` counts the words.
         counts: for each judged metric, decided or not, its verdicts; none for answers decided
             without a judge (empty ones).
     """
@@ -468,7 +456,7 @@ class ItemScore:
     ) -> ItemScore:
         """Makes a score of what a judge's verdicts add up to.
 
-        Values and limits in `named` go before what follows.
+        Values and limits in `named` go before what follows from the verdicts.
         """
         values, limits = dict(named.pop("values", {})), dict(named.pop("limits", {}))
         for name, one in counts.items():
@@ -650,10 +638,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A table or figure of the paper as reports draw it, of all runs and of the papers.
-
-    A row of marks each, or a plane.
-    """
+    """A table or figure of the paper as reports draw it of all runs: a row of marks each, or a plane."""
 
     title: str
     metrics: tuple[str, ...]  # each has its row; of a plane the first goes across, the second up
@@ -930,10 +915,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         return []
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
-        """What `eval.yaml` says of a task to inspect (see `hub_question`).
-
-        Empty for a dataset that is not on the Hub.
-        """
+        """What `eval.yaml` says of a task to inspect (`hub_question`); empty if it is not on the Hub."""
         return {}
 
 
