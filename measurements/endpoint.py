@@ -41,9 +41,7 @@ def measure(
         found[type(result)] += 1
 
     with FaultServer(plan or (), latency=latency) as server:
-        chat = ChatSettings(
-            base_url=server.base_url, model="m", concurrency=concurrency, first_wait=0.1
-        )
+        chat = ChatSettings(base_url=server.base_url, model="m", concurrency=concurrency)
         warm = EndpointModel("openai-api/host/m", replace(chat, concurrency=1), sampling={})
         warm.generate(
             asked[:1], lambda result: None

@@ -1,6 +1,6 @@
 """How well a server's limits are used, with nothing lost: three servers on loopback, 16 requests in flight.
 
-    python benchmarks/engine_rates.py
+    python -m measurements.engine_rates
 
 1. One request a second, each further one answered 429 with `Retry-After: 1`: 60 requests, none may be lost.
 2. 20 requests in any second, `Retry-After: 1`: 400 requests, at least 90 % of the limit used, none lost. A second server

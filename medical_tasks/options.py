@@ -208,8 +208,15 @@ def _read_parameters(options: type[Options]) -> Mapping[str, Parameter]:
         for name in get_annotations(owner)
         if name in declared
     }
-    ordered = sorted(declared, key=lambda name: options.__mro__.index(owners[name]))
-    return {name: _parameter(declared[name], hints[name], owners[name]) for name in ordered}
+    near = {name: options.__mro__.index(owner) for name, owner in owners.items()}
+    found = {
+        name: _parameter(declared[name], hints[name], owners[name])
+        for name in sorted(declared, key=lambda name: near[name])
+    }
+    # Words of a base class stand before those of the class: `umls STEP TEXT`.
+    words = [name for name in found if found[name].option.positional]
+    words.sort(key=lambda name: -near[name])
+    return {name: found[name] for name in dict.fromkeys([*words, *found])}
 
 
 def _parameter(field: Field[Any], hint: Any, owner: Any) -> Parameter:

@@ -132,8 +132,7 @@ def _hurry() -> None:
     """Has the openai library repeat at once what failed: its waits are constants, and no test waits for them."""
     from openai import _base_client
 
-    _base_client.INITIAL_RETRY_DELAY = 0.001
-    _base_client.MAX_RETRY_DELAY = 0.01
+    vars(_base_client).update(INITIAL_RETRY_DELAY=0.001, MAX_RETRY_DELAY=0.01)
 
 
 Plan = Callable[[Call], Fault | None]

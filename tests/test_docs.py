@@ -81,7 +81,10 @@ def test_the_index_lists_every_page_and_the_site_has_them_all(tmp_path: Path) ->
     assert "--open-weights" in reference["command_line"]  # of one target of `submit`
     assert [name for name in tasks() if f"| `{name}` |" not in reference["tasks"]] == []
     assert "`batch_size` | a whole number from 1, or auto" in reference["arguments"]
-    assert "score(task: str, answers: Answers, *, judge: str | None = None" in reference["python"]
+    assert (
+        "score(task: str, responses: Answers, *, source: StrPath | None = None"
+        in reference["python"]
+    )
     assert "published for height_cm 152.4 cm or more" in reference["calculators"]
 
 

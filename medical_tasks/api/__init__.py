@@ -528,7 +528,7 @@ def judge_check(
     raters: str | None = None,
     data: StrPath | None = None,
     config: str | None = None,
-    ways: Literal["2", "3"] | None = None,
+    ways: Literal[2, 3] | None = None,
     round: Literal["R1", "R2", "R3"] | None = None,
     split: Literal["train", "dev", "test"] | None = None,
     mednli: StrPath | None = None,

@@ -1,4 +1,7 @@
-"""The calculator: a pure function with its inputs, and the way from a patient's entities to an explained answer."""
+"""The calculator.
+
+A pure function with its inputs, and the way from a patient's entities to an explained answer.
+"""
 
 from __future__ import annotations
 
@@ -29,21 +32,32 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a calculator made of a patient's entities."""
+    """What a calculator made of a patient's entities.
 
-    calculator_id: int  # the dataset's id of the calculator
-    answer: Answer  # a number; a date as `MM/DD/YYYY`; or `("15 weeks", "1 days")` for a gestational age
-    explanation: str  # the steps, one a line: every value used, every conversion, every point, every assumption
-    used: Mapping[str, Any]  # parameter to the value the function got, in the parameter's unit
-    missing_taken_absent: tuple[str, ...]  # names of inputs that were not given
-    ignored: tuple[str, ...]  # names among the entities that this calculator does not use
-    source: str  # the rule's guideline or paper
-    warnings: tuple[
-        str, ...
-    ] = ()  # what to know before the answer is used, which the steps say too
-    unit_doubts: tuple[
-        str, ...
-    ] = ()  # those of the warnings that are about a unit; the answer is of the unit as given
+    Attributes:
+        calculator_id: the dataset's id of the calculator.
+        answer: a number; a date as `MM/DD/YYYY`; or `("15 weeks", "1 days")` for a gestational
+            age.
+        explanation: the steps, one a line: every value used, every conversion, every point,
+            every assumption.
+        used: parameter to the value the function got, in the parameter's unit.
+        missing_taken_absent: names of inputs that were not given.
+        ignored: names among the entities that this calculator does not use.
+        source: the rule's guideline or paper.
+        warnings: what to know before the answer is used, which the steps say too.
+        unit_doubts: those of the warnings that are about a unit; the answer is of the unit as
+            given.
+    """
+
+    calculator_id: int
+    answer: Answer
+    explanation: str
+    used: Mapping[str, Any]
+    missing_taken_absent: tuple[str, ...]
+    ignored: tuple[str, ...]
+    source: str
+    warnings: tuple[str, ...] = ()
+    unit_doubts: tuple[str, ...] = ()
 
     @property
     def answer_text(self) -> str:
@@ -53,22 +67,27 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Convention:
-    """A named departure from the published rule that a caller may ask for; never on by itself."""
+    """A named departure from the published rule that a caller may ask for; never on by itself.
 
-    name: str  # how it is asked for
-    description: str  # what it changes, for a person and for the steps
-    absent: Mapping[str, object] = field(
-        default_factory=dict
-    )  # parameter to the value taken when its input is missing
-    options: Mapping[str, object] = field(default_factory=dict)  # parameters set for the function
+    Attributes:
+        name: how it is asked for.
+        description: what it changes, for a person and for the steps.
+        absent: parameter to the value taken when its input is missing.
+        options: parameters set for the function.
+    """
+
+    name: str
+    description: str
+    absent: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Valid:
     """The range of one input that a rule was published for; outside of it the answer is an extrapolation, and says so.
 
-    `low` and `high` are in the parameter's unit, ages in completed years; `source` says so; the range matters `when`
-    these values do, always when None.
+    `low` and `high` are in the parameter's unit, ages in completed years; `source` says so; the
+    range matters `when` these values do, always when None.
     """
 
     parameter: str
@@ -96,36 +115,46 @@ class Valid:
         if self.low <= (math.floor(value) if unit == "years" else value) <= self.high:
             return None
         return (
-            f"{item.name} {value:.6g} {unit} is outside the range the rule was published for, {self.span(unit)} "
-            f"({self.source}); the answer is an extrapolation."
+            f"{item.name} {value:.6g} {unit} is outside the range the rule was published for, "
+            f"{self.span(unit)} ({self.source}); the answer is an extrapolation."
         )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Calculator(Generic[P, R_co]):
-    """One calculator of the index. Calling it calls its function."""
+    """One calculator of the index. Calling it calls its function.
 
-    id: int  # the dataset's calculator id
-    name: str  # the dataset's calculator name
-    category: Category  # the dataset's category
-    output: Output  # the dataset's output type; a gestational age is an `integer` there
-    function: Callable[
-        P, R_co
-    ]  # the rule, pure and keyword-only; its last parameter `say` receives its steps
-    inputs: tuple[Input, ...]  # what it needs, in the order of the steps
-    source: str  # guideline or paper of the rule
-    unit: str = ""  # unit of the answer, "" for scores
-    aliases: tuple[str, ...] = ()  # further names it is found by
-    adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = (
-        None  # joins inputs that belong together
-    )
-    conventions: tuple[Convention, ...] = ()  # named departures it offers
-    valid: tuple[
-        Valid, ...
-    ] = ()  # the published ranges of its inputs; empty where the publication limits none of them
-    unused: tuple[
-        str, ...
-    ] = ()  # entities that the dataset gives beside the rule's inputs; a person may name them too
+    Attributes:
+        id: the dataset's calculator id.
+        name: the dataset's calculator name.
+        category: the dataset's category.
+        output: the dataset's output type; a gestational age is an `integer` there.
+        function: the rule, pure and keyword-only; its last parameter `say` receives its steps.
+        inputs: what it needs, in the order of the steps.
+        source: guideline or paper of the rule.
+        unit: unit of the answer, "" for scores.
+        aliases: further names it is found by.
+        adapt: joins inputs that belong together.
+        conventions: named departures it offers.
+        valid: the published ranges of its inputs; empty where the publication limits none of
+            them.
+        unused: entities that the dataset gives beside the rule's inputs; a person may name them
+            too.
+    """
+
+    id: int
+    name: str
+    category: Category
+    output: Output
+    function: Callable[P, R_co]
+    inputs: tuple[Input, ...]
+    source: str
+    unit: str = ""
+    aliases: tuple[str, ...] = ()
+    adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    conventions: tuple[Convention, ...] = ()
+    valid: tuple[Valid, ...] = ()
+    unused: tuple[str, ...] = ()
     _table: Mapping[str, Input] = field(init=False, repr=False)
     _ranges: tuple[tuple[Valid, Quantity], ...] = field(init=False, repr=False)
     _rivals: tuple[Quantity, ...] = field(init=False, repr=False)
@@ -203,7 +232,10 @@ class Calculator(Generic[P, R_co]):
     def calculate(
         self, entities: Mapping[str, object], conventions: frozenset[str] = _NONE
     ) -> Result:
-        """Read a patient's entities and apply the rule; conventions of other calculators have no effect here."""
+        """Read a patient's entities and apply the rule.
+
+        Conventions of other calculators have no effect here.
+        """
         try:
             return self._calculate(entities, conventions)
         except CalculatorInputError as error:
@@ -298,9 +330,10 @@ class Calculator(Generic[P, R_co]):
         if other == values[parameter] or measure.substance is None or rival.substance is None:
             return None
         return (
-            f"{item.name} was converted by {measure.substance.note}; a laboratory that converts by {rival.substance.note} "
-            f"would have {other:.6g} {measure.unit}, and the answer would be "
-            f"{self._shown(self._apply({**values, parameter: other}, quiet))}. Give {measure.unit} where it is reported."
+            f"{item.name} was converted by {measure.substance.note}; a laboratory that converts by "
+            f"{rival.substance.note} would have {other:.6g} {measure.unit}, and the answer would "
+            f"be {self._shown(self._apply({**values, parameter: other}, quiet))}. Give "
+            f"{measure.unit} where it is reported."
         )
 
     def _find(self, entities: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
@@ -315,7 +348,8 @@ class Calculator(Generic[P, R_co]):
                 continue
             elif item.parameter in found and found[item.parameter] != raw:
                 raise CalculatorInputError(
-                    f"{item.name}: given twice with different values, {found[item.parameter]!r} and {raw!r}; keep one"
+                    f"{item.name}: given twice with different values, {found[item.parameter]!r} "
+                    f"and {raw!r}; keep one"
                 )
             else:
                 found[item.parameter] = raw

@@ -1,4 +1,7 @@
-"""Blood chemistry: electrolytes, water and fluids, the anion gap and what follows from it, insulin resistance, LDL."""
+"""Blood chemistry.
+
+Electrolytes, water and fluids, the anion gap and what follows from it, insulin resistance, LDL.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ def corrected_calcium(*, calcium_mg_dl: float, albumin_g_dl: float, say: Say = q
     """Calcium in mg/dL corrected for albumin: Ca + 0.8 · (4.0 − albumin g/dL)."""
     corrected = calcium_mg_dl + 0.8 * (4.0 - albumin_g_dl)
     say(
-        f"Corrected calcium = calcium + 0.8 × (4 − albumin) = {calcium_mg_dl:.6g} + 0.8 × (4 − {albumin_g_dl:.6g}) = "
-        f"{corrected:.6g} mg/dL."
+        f"Corrected calcium = calcium + 0.8 × (4 − albumin) = {calcium_mg_dl:.6g} + 0.8 × (4 − "
+        f"{albumin_g_dl:.6g}) = {corrected:.6g} mg/dL."
     )
     return corrected
 
@@ -27,8 +30,8 @@ def corrected_sodium(*, sodium_mmol_l: float, glucose_mg_dl: float, say: Say = q
     # 2.4 mmol/L for each 100 mg/dL of glucose over 100.
     corrected = sodium_mmol_l + 0.024 * (glucose_mg_dl - 100)
     say(
-        f"Corrected sodium = sodium + 0.024 × (glucose − 100) = {sodium_mmol_l:.6g} + 0.024 × ({glucose_mg_dl:.6g} − 100)"
-        f" = {corrected:.6g} mmol/L."
+        f"Corrected sodium = sodium + 0.024 × (glucose − 100) = {sodium_mmol_l:.6g} + 0.024 × "
+        f"({glucose_mg_dl:.6g} − 100) = {corrected:.6g} mmol/L."
     )
     return corrected
 
@@ -40,8 +43,8 @@ def serum_osmolality(
     """Serum osmolality in mOsm/kg: 2 · Na + BUN/2.8 + glucose/18, without ethanol."""
     osmolality = 2 * sodium_mmol_l + bun_mg_dl / 2.8 + glucose_mg_dl / 18
     say(
-        f"Osmolality = 2 × sodium + BUN / 2.8 + glucose / 18 = 2 × {sodium_mmol_l:.6g} + {bun_mg_dl:.6g} / 2.8 + "
-        f"{glucose_mg_dl:.6g} / 18 = {osmolality:.6g} mOsm/kg."
+        f"Osmolality = 2 × sodium + BUN / 2.8 + glucose / 18 = 2 × {sodium_mmol_l:.6g} + "
+        f"{bun_mg_dl:.6g} / 2.8 + {glucose_mg_dl:.6g} / 18 = {osmolality:.6g} mOsm/kg."
     )
     return osmolality
 
@@ -52,8 +55,8 @@ def free_water_deficit(
 ) -> float:
     """Free water deficit in L: total body water · (Na/140 − 1); negative below 140.
 
-    Total body water is this part of the weight: children under 18 0.6; men 0.6, from 65 years 0.5; women 0.5, from 65
-    years 0.45.
+    Total body water is this part of the weight: children under 18 0.6; men 0.6, from 65 years 0.5;
+    women 0.5, from 65 years 0.45.
     """
     if age_years < 18:
         part, group = 0.6, "child under 18"
@@ -65,15 +68,18 @@ def free_water_deficit(
     deficit = part * weight_kg * (sodium_mmol_l - 140) / 140
     say(f"Total body water, {group}: {part} of the weight.")
     say(
-        f"Deficit = {part} × weight × (sodium / 140 − 1) = {part} × {weight_kg:.6g} × ({sodium_mmol_l:.6g} / 140 − 1) = "
-        f"{deficit:.6g} L."
+        f"Deficit = {part} × weight × (sodium / 140 − 1) = {part} × {weight_kg:.6g} × "
+        f"({sodium_mmol_l:.6g} / 140 − 1) = {deficit:.6g} L."
     )
     return deficit
 
 
 @calculator(source="Holliday MA, Segar WE. Pediatrics 1957;19:823-832 (4-2-1 rule).")
 def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
-    """Maintenance fluid in mL an hour: 4 for each of the first 10 kg, 2 for each of the next 10, 1 for each further kg."""
+    """Maintenance fluid in mL an hour.
+
+    4 for each of the first 10 kg, 2 for each of the next 10, 1 for each further kg.
+    """
     if weight_kg <= 10:
         rate = 4 * weight_kg
         say(f"Up to 10 kg: 4 × {weight_kg:.6g} = {rate:.6g} mL/hr.")
@@ -106,8 +112,8 @@ def anion_gap(
 def _gap(sodium: float, chloride: float, bicarbonate: float, say: Say) -> float:
     gap = sodium - (chloride + bicarbonate)
     say(
-        f"Anion gap = sodium − (chloride + bicarbonate) = {sodium:.6g} − ({chloride:.6g} + {bicarbonate:.6g}) = "
-        f"{gap:.6g} mEq/L."
+        f"Anion gap = sodium − (chloride + bicarbonate) = {sodium:.6g} − ({chloride:.6g} + "
+        f"{bicarbonate:.6g}) = {gap:.6g} mEq/L."
     )
     return gap
 
@@ -130,7 +136,8 @@ def albumin_corrected_anion_gap(
 def _corrected(gap: float, albumin: float, say: Say) -> float:
     corrected = gap + 2.5 * (4 - albumin)
     say(
-        f"Corrected gap = gap + 2.5 × (4 − albumin) = {gap:.6g} + 2.5 × (4 − {albumin:.6g}) = {corrected:.6g} mEq/L."
+        f"Corrected gap = gap + 2.5 × (4 − albumin) = {gap:.6g} + 2.5 × (4 − {albumin:.6g}) = "
+        f"{corrected:.6g} mEq/L."
     )
     return corrected
 
@@ -145,13 +152,14 @@ def _delta_ratio(delta: float, bicarbonate_mmol_l: float, say: Say) -> float:
     fall = _NORMAL_BICARBONATE - bicarbonate_mmol_l
     if fall == 0:
         raise CalculatorInputError(
-            f"Bicarbonate: the delta ratio divides by {_NORMAL_BICARBONATE} − bicarbonate and has no value at "
-            f"{_NORMAL_BICARBONATE} mmol/L; got {bicarbonate_mmol_l:g} mmol/L. Use the delta gap"
+            f"Bicarbonate: the delta ratio divides by {_NORMAL_BICARBONATE} − bicarbonate and has "
+            f"no value at {_NORMAL_BICARBONATE} mmol/L; got {bicarbonate_mmol_l:g} mmol/L. Use the "
+            "delta gap"
         )
     ratio = delta / fall
     say(
-        f"Delta ratio = delta gap / ({_NORMAL_BICARBONATE} − bicarbonate) = {delta:.6g} / ({_NORMAL_BICARBONATE} − "
-        f"{bicarbonate_mmol_l:.6g}) = {ratio:.6g}."
+        f"Delta ratio = delta gap / ({_NORMAL_BICARBONATE} − bicarbonate) = {delta:.6g} / "
+        f"({_NORMAL_BICARBONATE} − {bicarbonate_mmol_l:.6g}) = {ratio:.6g}."
     )
     return ratio
 
@@ -211,7 +219,8 @@ def homa_ir(*, insulin_micro_iu_ml: float, glucose_mg_dl: float, say: Say = quie
     """Insulin resistance: fasting insulin µIU/mL · fasting glucose mg/dL / 405."""
     index = insulin_micro_iu_ml * glucose_mg_dl / 405
     say(
-        f"HOMA-IR = insulin × glucose / 405 = {insulin_micro_iu_ml:.6g} × {glucose_mg_dl:.6g} / 405 = {index:.6g}."
+        f"HOMA-IR = insulin × glucose / 405 = {insulin_micro_iu_ml:.6g} × {glucose_mg_dl:.6g} / "
+        f"405 = {index:.6g}."
     )
     return index
 
@@ -224,10 +233,13 @@ def ldl_friedewald(
     triglycerides_mg_dl: float,
     say: Say = quiet,
 ) -> float:
-    """LDL cholesterol in mg/dL: total − HDL − triglycerides/5, for triglycerides up to 400 mg/dL."""
+    """LDL cholesterol in mg/dL.
+
+    Total − HDL − triglycerides/5, for triglycerides up to 400 mg/dL.
+    """
     ldl = total_cholesterol_mg_dl - hdl_mg_dl - triglycerides_mg_dl / 5
     say(
-        f"LDL = total cholesterol − HDL − triglycerides / 5 = {total_cholesterol_mg_dl:.6g} − {hdl_mg_dl:.6g} − "
-        f"{triglycerides_mg_dl:.6g} / 5 = {ldl:.6g} mg/dL."
+        f"LDL = total cholesterol − HDL − triglycerides / 5 = {total_cholesterol_mg_dl:.6g} − "
+        f"{hdl_mg_dl:.6g} − {triglycerides_mg_dl:.6g} / 5 = {ldl:.6g} mg/dL."
     )
     return ldl

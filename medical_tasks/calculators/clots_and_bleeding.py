@@ -68,12 +68,13 @@ def caprini(
 ) -> int:
     """Caprini score of 2005 without its items for women, which the dataset does not hold, 0 to 73.
 
-    Age 41 to 60 1, 61 to 74 2, 75 or more 3. Planned surgery: minor 1; major, laparoscopic or arthroscopic 2; elective
-    arthroplasty of the leg 5. Within a month: major surgery, heart failure, sepsis, pneumonia 1 each; plaster cast 2;
-    hip, pelvis or leg fracture, stroke, multiple trauma, spinal cord injury with paralysis 5 each. Varicose veins,
-    swollen legs 1 each; central venous access 2. History of deep vein thrombosis or pulmonary embolism 3 (one item of
-    the form); family history and each thrombophilia 3. Bed rest 1, confined to bed over 72 hours 2. Inflammatory bowel
-    disease, BMI over 25, acute myocardial infarction, COPD 1 each; malignancy 2.
+    Age 41 to 60 1, 61 to 74 2, 75 or more 3. Planned surgery: minor 1; major, laparoscopic or
+    arthroscopic 2; elective arthroplasty of the leg 5. Within a month: major surgery, heart
+    failure, sepsis, pneumonia 1 each; plaster cast 2; hip, pelvis or leg fracture, stroke, multiple
+    trauma, spinal cord injury with paralysis 5 each. Varicose veins, swollen legs 1 each; central
+    venous access 2. History of deep vein thrombosis or pulmonary embolism 3 (one item of the form);
+    family history and each thrombophilia 3. Bed rest 1, confined to bed over 72 hours 2.
+    Inflammatory bowel disease, BMI over 25, acute myocardial infarction, COPD 1 each; malignancy 2.
     """
     points = Points(say)
     _CAPRINI_AGE.count(age_years, points)
@@ -131,9 +132,10 @@ def wells_dvt(
 ) -> int:
     """Wells' criteria for deep vein thrombosis, -2 to 9.
 
-    One each: active cancer; bedridden over 3 days or major surgery within 12 weeks (together); calf swelling over 3 cm;
-    collateral superficial veins; entire leg swollen; tenderness along the deep veins; pitting edema of that leg;
-    paralysis, paresis or plaster of the leg; previous thrombosis. Another diagnosis at least as likely -2.
+    One each: active cancer; bedridden over 3 days or major surgery within 12 weeks (together); calf
+    swelling over 3 cm; collateral superficial veins; entire leg swollen; tenderness along the deep
+    veins; pitting edema of that leg; paralysis, paresis or plaster of the leg; previous thrombosis.
+    Another diagnosis at least as likely -2.
     """
     points = Points(say)
     points.flag("Active cancer", active_cancer)
@@ -167,9 +169,10 @@ def wells_pe(
 ) -> float:
     """Wells' criteria for pulmonary embolism, 0 to 12.5.
 
-    Signs of deep vein thrombosis 3; embolism at least as likely as any other diagnosis 3; heart rate over 100 1.5;
-    immobilization for 3 days or surgery within 4 weeks 1.5 together; previous embolism or thrombosis 1.5 together;
-    hemoptysis 1; malignancy treated within 6 months or palliative 1.
+    Signs of deep vein thrombosis 3; embolism at least as likely as any other diagnosis 3; heart
+    rate over 100 1.5; immobilization for 3 days or surgery within 4 weeks 1.5 together; previous
+    embolism or thrombosis 1.5 together; hemoptysis 1; malignancy treated within 6 months or
+    palliative 1.
     """
     points = Points(say)
     points.flag("Clinical signs of deep vein thrombosis", dvt_signs, 3)
@@ -208,8 +211,9 @@ def perc(
 ) -> int:
     """Pulmonary embolism rule-out criteria that are met, 0 to 8; embolism is ruled out at 0 only.
 
-    One each: age 50 or more; heart rate 100 or more; oxygen saturation under 95 %; unilateral leg swelling; hemoptysis;
-    surgery or trauma within 4 weeks; previous embolism or thrombosis (together); hormone use.
+    One each: age 50 or more; heart rate 100 or more; oxygen saturation under 95 %; unilateral leg
+    swelling; hemoptysis; surgery or trauma within 4 weeks; previous embolism or thrombosis
+    (together); hormone use.
     """
     points = Points(say)
     old, fast, low = age_years >= 50, heart_rate_per_min >= 100, oxygen_saturation_percent < 95
@@ -219,7 +223,8 @@ def perc(
         int(fast),
     )
     points.add(
-        f"Oxygen saturation {oxygen_saturation_percent:.6g} % is {'under 95' if low else '95 or more'}",
+        f"Oxygen saturation {oxygen_saturation_percent:.6g} % is "
+        f"{'under 95' if low else '95 or more'}",
         int(low),
     )
     points.flag("Unilateral leg swelling", leg_swelling)
@@ -250,8 +255,9 @@ def has_bled(
 ) -> int:
     """HAS-BLED score, 0 to 9.
 
-    One each: (uncontrolled) hypertension; abnormal renal function; abnormal liver function; stroke; major bleeding or a
-    predisposition; labile INR; age over 65; antiplatelets or NSAIDs; 8 or more alcoholic drinks a week.
+    One each: (uncontrolled) hypertension; abnormal renal function; abnormal liver function; stroke;
+    major bleeding or a predisposition; labile INR; age over 65; antiplatelets or NSAIDs; 8 or more
+    alcoholic drinks a week.
     """
     points = Points(say)
     points.flag("Hypertension", hypertension)
@@ -291,10 +297,10 @@ def glasgow_blatchford(
 ) -> int:
     """Glasgow-Blatchford bleeding score, 0 to 23.
 
-    BUN from 18.2 mg/dL (6.5 mmol/L of urea) 2, from 22.4 (8) 3, from 28 (10) 4, from 70 (25) 6. Hemoglobin in men 12 to
-    under 13 g/dL 1, 10 to under 12 3, under 10 6; in women 10 to under 12 1, under 10 6. Systolic pressure 100 to 109
-    mm Hg 1, 90 to 99 2, under 90 3. Heart rate 100 or more 1; melena 1; syncope, hepatic disease, cardiac failure 2
-    each.
+    BUN from 18.2 mg/dL (6.5 mmol/L of urea) 2, from 22.4 (8) 3, from 28 (10) 4, from 70 (25) 6.
+    Hemoglobin in men 12 to under 13 g/dL 1, 10 to under 12 3, under 10 6; in women 10 to under 12
+    1, under 10 6. Systolic pressure 100 to 109 mm Hg 1, 90 to 99 2, under 90 3. Heart rate 100 or
+    more 1; melena 1; syncope, hepatic disease, cardiac failure 2 each.
     """
     points = Points(say)
     _GBS_BUN.count(bun_mg_dl, points)

@@ -1,4 +1,7 @@
-"""Equivalent doses: opioids in morphine milligram equivalents a day, one glucocorticoid for another."""
+"""Equivalent doses.
+
+Opioids in morphine milligram equivalents a day, one glucocorticoid for another.
+"""
 
 from __future__ import annotations
 
@@ -55,12 +58,20 @@ _RATE: Final = Measure(unit="µg/h", low=0, high=10_000, accepts=("mcg/hr",))
 
 
 class OpioidDose(NamedTuple):
-    """What is taken of one drug."""
+    """What is taken of one drug.
 
-    drug: Opioid  # name as in the dataset
-    amount: float  # a single dose in the drug's unit of `FACTORS`; for a patch the rate in µg/h, or mg when `by_mass`
-    per_day: float | None  # doses a day; None for a patch that is given by its rate
-    by_mass: bool = False  # whether a patch is stated in mg, which has no published factor
+    Attributes:
+        drug: name as in the dataset.
+        amount: a single dose in the drug's unit of `FACTORS`; for a patch the rate in µg/h, or
+            mg when `by_mass`.
+        per_day: doses a day; None for a patch that is given by its rate.
+        by_mass: whether a patch is stated in mg, which has no published factor.
+    """
+
+    drug: Opioid
+    amount: float
+    per_day: float | None
+    by_mass: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,15 +159,17 @@ def morphine_milligram_equivalents(
 ) -> float:
     """Morphine milligram equivalents a day: the sum of dose · doses a day · factor over all opioids.
 
-    Factors for mg: codeine 0.15, hydrocodone 1, hydromorphone 5, methadone 4.7, morphine 1, oxycodone 1.5, oxymorphone 3,
-    tapentadol 0.4, tramadol 0.2, buprenorphine 10; buccal fentanyl 0.13 for each µg; a fentanyl patch 2.4 for each µg/h.
+    Factors for mg: codeine 0.15, hydrocodone 1, hydromorphone 5, methadone 4.7, morphine 1,
+    oxycodone 1.5, oxymorphone 3, tapentadol 0.4, tramadol 0.2, buprenorphine 10; buccal fentanyl
+    0.13 for each µg; a fentanyl patch 2.4 for each µg/h.
     """
-    # `patch_by_dose` counts a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0 data, no clinical rule); else it is
+    # `patch_by_dose` counts a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0
+    # data, no clinical rule); else it is
     # refused. This is no part of the rule that the docstring shows to a model with an open book.
     if not doses:
         raise CalculatorInputError(
-            f"missing required input: at least one opioid as '<drug> Dose' with '<drug> Dose Per Day'; drugs: "
-            f"{', '.join(FACTORS)}"
+            "missing required input: at least one opioid as '<drug> Dose' with '<drug> Dose Per "
+            f"Day'; drugs: {', '.join(FACTORS)}"
         )
     total = 0.0
     for drug, amount, per_day, by_mass in doses:
@@ -164,20 +177,22 @@ def morphine_milligram_equivalents(
         if drug == _PATCH and not by_mass:
             if per_day not in (None, 1):
                 raise CalculatorInputError(
-                    f"{drug} Dose Per Day: a patch counts by its rate, once a day; got {per_day:g}. "
-                    "State the rate of all patches worn together, without doses a day"
+                    f"{drug} Dose Per Day: a patch counts by its rate, once a day; got "
+                    f"{per_day:g}. State the rate of all patches worn together, without doses a day"
                 )
             mme = amount * factor
             say(f"{drug}: {amount:.6g} {unit} × {factor:g} = {mme:.6g} MME.")
         elif drug == _PATCH and not patch_by_dose:
             raise CalculatorInputError(
-                f"{drug} Dose: a patch counts by its rate in µg/h (factor {factor:g}); got {amount:g} mg, which has no "
-                "published factor. State the rate, or ask for the convention fentanyl-patch-by-dose"
+                f"{drug} Dose: a patch counts by its rate in µg/h (factor {factor:g}); got "
+                f"{amount:g} mg, which has no published factor. State the rate, or ask for the "
+                "convention fentanyl-patch-by-dose"
             )
         else:
             mme = amount * (per_day or 0.0) * factor
             say(
-                f"{drug}: {amount:.6g} {'mg' if by_mass else unit} × {per_day:.6g} per day × {factor:g} = {mme:.6g} MME."
+                f"{drug}: {amount:.6g} {'mg' if by_mass else unit} × {per_day:.6g} per day × "
+                f"{factor:g} = {mme:.6g} MME."
             )
         total += mme
     say(f"Sum of {len(doses)}: {total:.6g} MME per day.")
@@ -287,13 +302,14 @@ def steroid_conversion(
 ) -> float:
     """Equivalent dose in mg: dose · equivalent(target) / equivalent(source).
 
-    Equal effect in mg: hydrocortisone 20, cortisone 25, prednisone and prednisolone 5, methylprednisolone and
-    triamcinolone 4, dexamethasone and betamethasone 0.75.
+    Equal effect in mg: hydrocortisone 20, cortisone 25, prednisone and prednisolone 5,
+    methylprednisolone and triamcinolone 4, dexamethasone and betamethasone 0.75.
     """
     source, target = EQUIVALENT_MG[source_steroid], EQUIVALENT_MG[target_steroid]
     dose = source_dose_mg * target / source
     say(f"Equal effect: {source:g} mg of {source_steroid} and {target:g} mg of {target_steroid}.")
     say(
-        f"Dose = {source_dose_mg:.6g} mg × {target:g} / {source:g} = {dose:.6g} mg of {target_steroid}."
+        f"Dose = {source_dose_mg:.6g} mg × {target:g} / {source:g} = {dose:.6g} mg of "
+        f"{target_steroid}."
     )
     return dose

@@ -1,4 +1,7 @@
-"""The heart: risk of an operation, of chest pain, of atrial fibrillation and of coronary disease; the corrected QT interval."""
+"""The heart: risk of an operation, of chest pain, of atrial fibrillation and of coronary disease.
+
+The corrected QT interval.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ def revised_cardiac_risk_index(
 ) -> int:
     """Revised cardiac risk index, 0 to 6.
 
-    One each: elevated-risk surgery; ischemic heart disease; heart failure; cerebrovascular disease; insulin before the
-    operation; creatinine over 2.0 mg/dL (`None`: not measured, no point).
+    One each: elevated-risk surgery; ischemic heart disease; heart failure; cerebrovascular disease;
+    insulin before the operation; creatinine over 2.0 mg/dL (`None`: not measured, no point).
     """
     points = Points(say)
     points.flag("Elevated-risk surgery", elevated_risk_surgery)
@@ -72,11 +75,12 @@ def heart_score(
 ) -> int:
     """HEART score, 0 to 10.
 
-    History slightly, moderately or highly suspicious 0, 1, 2. Electrocardiogram normal 0, non-specific repolarization
-    disturbance 1, significant ST deviation 2. Age under 45 0, 45 to 64 1, 65 or more 2. Risk factors (hypertension,
-    hypercholesterolemia, diabetes, obesity, smoking, family history): none 0, one or two 1, three or more 2; known
-    atherosclerotic disease, a transient ischemic attack among it, 2 by itself. Troponin up to the limit 0,
-    up to three times 1, more 2.
+    History slightly, moderately or highly suspicious 0, 1, 2. Electrocardiogram normal 0,
+    non-specific repolarization disturbance 1, significant ST deviation 2. Age under 45 0, 45 to 64
+    1, 65 or more 2. Risk factors (hypertension, hypercholesterolemia, diabetes, obesity, smoking,
+    family history): none 0, one or two 1, three or more 2; known atherosclerotic disease, a
+    transient ischemic attack among it, 2 by itself. Troponin up to the limit 0, up to three times
+    1, more 2.
     """
     points = Points(say)
     points.add(f"History with {suspicion} suspicion", _SUSPICION_POINTS[suspicion])
@@ -111,8 +115,8 @@ def cha2ds2_vasc(
 ) -> int:
     """CHA2DS2-VASc, 0 to 9.
 
-    Age 75 or more 2, 65 to 74 1; female 1; heart failure, hypertension, diabetes and vascular disease 1 each; stroke,
-    transient ischemic attack or thromboembolism 2 together.
+    Age 75 or more 2, 65 to 74 1; female 1; heart failure, hypertension, diabetes and vascular
+    disease 1 each; stroke, transient ischemic attack or thromboembolism 2 together.
     """
     points = Points(say)
     if age_years >= 75:
@@ -136,7 +140,10 @@ def cha2ds2_vasc(
 
 @dataclass(frozen=True, kw_only=True)
 class Coefficients:
-    """The equation of one sex: a factor for each term of the sum, its constant, and the baseline survival."""
+    """The equation of one sex.
+
+    A factor for each term of the sum, its constant, and the baseline survival.
+    """
 
     age: float
     cholesterol: float
@@ -198,9 +205,10 @@ def framingham_risk(
 ) -> float:
     """Ten-year risk of myocardial infarction or coronary death in percent: 100 · (1 − S₀^exp(L)).
 
-    L is a sum over ln(age), ln(total cholesterol), ln(HDL), ln(systolic pressure), treatment, smoking, ln(age) ·
-    ln(cholesterol), ln(age) · smoking with the age capped at 70 (men) or 78 (women), ln(age)² for men, and a constant;
-    S₀ is 0.9402 for men and 0.98767 for women. Cholesterol in mg/dL.
+    L is a sum over ln(age), ln(total cholesterol), ln(HDL), ln(systolic pressure), treatment,
+    smoking, ln(age) · ln(cholesterol), ln(age) · smoking with the age capped at 70 (men) or 78
+    (women), ln(age)² for men, and a constant; S₀ is 0.9402 for men and 0.98767 for women.
+    Cholesterol in mg/dL.
 
     Raises:
         CalculatorInputError: the age is 0, which has no logarithm.
@@ -225,15 +233,17 @@ def framingham_risk(
         + b.constant
     )
     say(
-        f"L ({sex}) = {b.age} × ln({age_years:.6g}) + {b.cholesterol} × ln({total_cholesterol_mg_dl:.6g}) + ({b.hdl}) × "
-        f"ln({hdl_mg_dl:.6g}) + {b.systolic} × ln({systolic_mm_hg:.6g}){f' + {b.treated} (treated)' if treated else ''}"
-        f"{f' + {b.smoker} + ({b.age_smoker}) × ln({capped:.6g}) (smoker)' if smoker else ''} + ({b.age_cholesterol}) × "
-        f"ln({age_years:.6g}) × ln({total_cholesterol_mg_dl:.6g}) + ({b.age_squared}) × ln({age_years:.6g})² + "
-        f"({b.constant}) = {terms:.6g}."
+        f"L ({sex}) = {b.age} × ln({age_years:.6g}) + {b.cholesterol} × "
+        f"ln({total_cholesterol_mg_dl:.6g}) + ({b.hdl}) × ln({hdl_mg_dl:.6g}) + {b.systolic} × "
+        f"ln({systolic_mm_hg:.6g}){f' + {b.treated} (treated)' if treated else ''}"
+        f"{f' + {b.smoker} + ({b.age_smoker}) × ln({capped:.6g}) (smoker)' if smoker else ''} + "
+        f"({b.age_cholesterol}) × ln({age_years:.6g}) × ln({total_cholesterol_mg_dl:.6g}) + "
+        f"({b.age_squared}) × ln({age_years:.6g})² + ({b.constant}) = {terms:.6g}."
     )
     risk: float = 100 * (1 - b.survival ** math.exp(terms))
     say(
-        f"Risk = 100 × (1 − {b.survival}^exp(L)) = 100 × (1 − {b.survival}^{math.exp(terms):.6g}) = {risk:.6g} %."
+        f"Risk = 100 × (1 − {b.survival}^exp(L)) = 100 × (1 − {b.survival}^{math.exp(terms):.6g}) "
+        f"= {risk:.6g} %."
     )
     return risk
 
@@ -276,8 +286,8 @@ def qtc_hodges(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet) -> 
     """QTc in ms: QT + 1.75 · (heart rate − 60)."""
     corrected = qt_ms + 1.75 * (heart_rate_per_min - 60)
     say(
-        f"QTc = QT + 1.75 × (heart rate − 60) = {qt_ms:.6g} + 1.75 × ({heart_rate_per_min:.6g} − 60) = "
-        f"{corrected:.6g} msec."
+        f"QTc = QT + 1.75 × (heart rate − 60) = {qt_ms:.6g} + 1.75 × ({heart_rate_per_min:.6g} − "
+        f"60) = {corrected:.6g} msec."
     )
     return corrected
 
@@ -288,7 +298,7 @@ def qtc_rautaharju(*, qt_ms: float, heart_rate_per_min: float, say: Say = quiet)
     # Also in J Electrocardiol 1990;23(Suppl):111-117, as the QT index.
     corrected = qt_ms * (120 + heart_rate_per_min) / 180
     say(
-        f"QTc = QT × (120 + heart rate) / 180 = {qt_ms:.6g} × (120 + {heart_rate_per_min:.6g}) / 180 = "
-        f"{corrected:.6g} msec."
+        f"QTc = QT × (120 + heart rate) / 180 = {qt_ms:.6g} × (120 + {heart_rate_per_min:.6g}) / "
+        f"180 = {corrected:.6g} msec."
     )
     return corrected

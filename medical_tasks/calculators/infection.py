@@ -1,4 +1,7 @@
-"""Infection and sepsis: pneumonia acquired outside hospital, sore throat, organ failure, inflammatory response."""
+"""Infection and sepsis.
+
+Pneumonia acquired outside hospital, sore throat, organ failure, inflammatory response.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +56,12 @@ def pneumonia_severity_index(
 ) -> int:
     """Pneumonia severity index in points, -10 to 285 and one more for each year of age.
 
-    Age in completed years; female -10; nursing home 10. Neoplastic disease 30, liver disease 20, heart failure,
-    cerebrovascular and renal disease 10 each. Altered mental status 20; respiratory rate 30 or more 20; systolic
-    pressure under 90 mm Hg 20; temperature under 35 or 40 °C and more 15; pulse 125 or more 10. Arterial pH under 7.35
-    30; BUN 30 mg/dL or more 20; sodium under 130 mmol/L 20; glucose 250 mg/dL or more 10; hematocrit under 30 % 10; PaO2
-    under 60 mm Hg 10; pleural effusion 10.
+    Age in completed years; female -10; nursing home 10. Neoplastic disease 30, liver disease 20,
+    heart failure, cerebrovascular and renal disease 10 each. Altered mental status 20; respiratory
+    rate 30 or more 20; systolic pressure under 90 mm Hg 20; temperature under 35 or 40 °C and more
+    15; pulse 125 or more 10. Arterial pH under 7.35 30; BUN 30 mg/dL or more 20; sodium under 130
+    mmol/L 20; glucose 250 mg/dL or more 10; hematocrit under 30 % 10; PaO2 under 60 mm Hg 10;
+    pleural effusion 10.
     """
     points = Points(say)
     points.add(f"Age {age_years:.6g} in completed years", int(age_years))
@@ -85,7 +89,10 @@ def pneumonia_severity_index(
 
 @dataclass(frozen=True, kw_only=True)
 class _Urea(Input):
-    """Urea as `(BUN mg/dL, None)` or `(None, urea mmol/L)`: the published limits, 19 and 7, are not quite the same."""
+    """Urea as `(BUN mg/dL, None)` or `(None, urea mmol/L)`.
+
+    The published limits, 19 and 7, are not quite the same.
+    """
 
     mass: Measure
     molar: Measure
@@ -154,8 +161,9 @@ def curb_65(
 ) -> int:
     """CURB-65, 0 to 5.
 
-    One each: confusion; urea over 7 mmol/L, or BUN over 19 mg/dL as it is printed for that unit (give one of the two);
-    respiratory rate 30 or more; systolic pressure under 90 or diastolic 60 mm Hg and less; age 65 or more.
+    One each: confusion; urea over 7 mmol/L, or BUN over 19 mg/dL as it is printed for that unit
+    (give one of the two); respiratory rate 30 or more; systolic pressure under 90 or diastolic 60
+    mm Hg and less; age 65 or more.
 
     Raises:
         CalculatorInputError: neither or both of `bun_mg_dl` and `urea_mmol_l` are given.
@@ -168,20 +176,23 @@ def curb_65(
         _CURB_BUN.count(bun_mg_dl, points)
     else:
         raise CalculatorInputError(
-            f"urea: one of bun_mg_dl and urea_mmol_l is needed; got {bun_mg_dl} and {urea_mmol_l}. Give one"
+            f"urea: one of bun_mg_dl and urea_mmol_l is needed; got {bun_mg_dl} and {urea_mmol_l}. "
+            "Give one"
         )
     _CURB_RESPIRATION.count(respiratory_rate_per_min, points)
     low = systolic_mm_hg < 90 or diastolic_mm_hg <= 60
     level = "low" if low else "not low"
     points.add(
-        f"Blood pressure {systolic_mm_hg:.6g}/{diastolic_mm_hg:.6g} mm Hg is {level} (under 90 or /60 and less)",
+        f"Blood pressure {systolic_mm_hg:.6g}/{diastolic_mm_hg:.6g} mm Hg is {level} (under 90 or "
+        "/60 and less)",
         int(low),
     )
     _CURB_AGE.count(age_years, points)
     return points.score
 
 
-# Both scores give a point for a cough that is absent. What a note does not mention is absent: so is the cough.
+# Both scores give a point for a cough that is absent. What a note does not mention is absent: so is
+# the cough.
 COUGH_UNMENTIONED_IS_ZERO: Final = Convention(
     name="cough-unmentioned-is-zero",
     description="an absence of cough (or coryza) that is not mentioned gives no point.",
@@ -208,8 +219,9 @@ def centor(
 ) -> int:
     """Centor score with McIsaac's age item, -1 to 5.
 
-    Age 3 to 14 1, 15 to 44 0, 45 or more -1 (under 3, where the score is not validated, 0). One each: temperature over
-    38 °C; no cough; tender or swollen anterior cervical nodes; exudate or swelling of the tonsils.
+    Age 3 to 14 1, 15 to 44 0, 45 or more -1 (under 3, where the score is not validated, 0). One
+    each: temperature over 38 °C; no cough; tender or swollen anterior cervical nodes; exudate or
+    swelling of the tonsils.
     """
     points = Points(say)
     _CENTOR_AGE.count(age_years, points)
@@ -235,8 +247,8 @@ def feverpain(
 ) -> int:
     """FeverPAIN score, 0 to 5.
 
-    One each: fever in the past 24 hours; no cough or coryza; attended within 3 days of onset; purulent tonsils;
-    severely inflamed tonsils.
+    One each: fever in the past 24 hours; no cough or coryza; attended within 3 days of onset;
+    purulent tonsils; severely inflamed tonsils.
     """
     points = Points(say)
     points.flag("Fever in the past 24 hours", fever)
@@ -290,8 +302,8 @@ def sofa(
     - consciousness, Glasgow coma score: 15 0, 13 1, 10 2, 6 3, lower 4
     - liver, bilirubin mg/dL: under 1.2 0, 1.2 1, 2 2, 6 3, 12 or more 4
     - circulation, doses in mcg/kg/min: dopamine over 15 or (nor)epinephrine over 0.1 4; dopamine over 5 or any
-      (nor)epinephrine 3; any dopamine or dobutamine 2; mean arterial pressure under 70 mm Hg 1 (without measured
-      pressures: hypotension 1)
+      (nor)epinephrine 3; any dopamine or dobutamine 2; mean arterial pressure under 70 mm Hg 1
+      (without measured pressures: hypotension 1)
     - kidney, the worse of creatinine mg/dL (under 1.2 0, 1.2 1, 2 2, 3.5 3, 5 or more 4) and urine (under 500 mL a day
       3, under 200 4); `None` is not measured and gives no point
 
@@ -299,7 +311,8 @@ def sofa(
         CalculatorInputError: the coma score is not whole.
     """
     points = Points(say)
-    # One product and one quotient, cleared of binary noise: 84.3 mm Hg at 28.1 % is a ratio of 300, not 299.99...
+    # One product and one quotient, cleared of binary noise: 84.3 mm Hg at 28.1 % is a ratio of 300,
+    # not 299.99...
     ratio = round(pao2_mm_hg * 100 / fio2_percent, 9)
     say(f"PaO2/FiO2 = {pao2_mm_hg:.6g} mm Hg / {fio2_percent / 100:.6g} = {ratio:.6g} mm Hg.")
     (_SUPPORTED_RATIO if mechanical_ventilation or cpap else _RATIO).count(ratio, points)
@@ -385,9 +398,9 @@ def sirs(
 ) -> int:
     """Criteria of the systemic inflammatory response syndrome that are met, 0 to 4.
 
-    One each: temperature over 38 or under 36 °C; heart rate over 90; respiratory rate over 20 or PaCO2 under 32 mm Hg
-    (`None`: not measured, not met); white cells over 12 or under 4 10^9/L. The immature forms of the original's fourth
-    criterion are not among the dataset's inputs.
+    One each: temperature over 38 or under 36 °C; heart rate over 90; respiratory rate over 20 or
+    PaCO2 under 32 mm Hg (`None`: not measured, not met); white cells over 12 or under 4 10^9/L. The
+    immature forms of the original's fourth criterion are not among the dataset's inputs.
     """
     points = Points(say)
     _SIRS_TEMPERATURE.count(temperature_c, points)

@@ -1,8 +1,9 @@
 """How an input of a calculator is found among a patient's entities and read into a keyword argument.
 
-Each kind of input has `read(raw, say)`: it turns what stands in the data into the value of the function's parameter, says the
-line that shows it, and raises `CalculatorInputError` when it cannot. `fold` makes one key of the many spellings of a name, so
-that `FiO₂`, `FiO2` and `fio2` are the same input.
+Each kind of input has `read(raw, say)`: it turns what stands in the data into the value of the
+function's parameter, says the line that shows it, and raises `CalculatorInputError` when it cannot.
+`fold` makes one key of the many spellings of a name, so that `FiO₂`, `FiO2` and `fio2` are the same
+input.
 """
 
 from __future__ import annotations
@@ -31,18 +32,25 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """One input: where it comes from and which parameter it feeds."""
+    """One input: where it comes from and which parameter it feeds.
 
-    parameter: (
-        str  # keyword of the calculator's function, with the unit at its end where there is one
-    )
-    name: str  # the dataset's name for it, used in steps and messages
-    aliases: tuple[
-        str, ...
-    ] = ()  # further names; case, spacing, punctuation and subscripts never matter
-    absent: object = REQUIRED  # value taken when it is not given, or `REQUIRED`
-    absent_text: str = ""  # what that value means, for the steps; the value itself when empty
-    silent: bool = False  # whether a missing value is no assumption and needs no step (a drug that is not taken)
+    Attributes:
+        parameter: keyword of the calculator's function, with the unit at its end where there is
+            one.
+        name: the dataset's name for it, used in steps and messages.
+        aliases: further names; case, spacing, punctuation and subscripts never matter.
+        absent: value taken when it is not given, or `REQUIRED`.
+        absent_text: what that value means, for the steps; the value itself when empty.
+        silent: whether a missing value is no assumption and needs no step (a drug that is not
+            taken).
+    """
+
+    parameter: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    absent: object = REQUIRED
+    absent_text: str = ""
+    silent: bool = False
     absent_line: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +74,10 @@ class Input:
         raise NotImplementedError
 
     def doubt(self, raw: object, value: Any) -> str | None:
-        """Why the unit of a value that was read cannot be meant, in a sentence; None when nothing speaks against it."""
+        """Why the unit of a value that was read cannot be meant, in a sentence.
+
+        None when nothing speaks against it.
+        """
         return None
 
     @property
@@ -76,7 +87,10 @@ class Input:
 
     @property
     def key(self) -> str:
-        """What a person types: the dataset's name or the first alias that is short and plain, else the parameter."""
+        """What a person types.
+
+        The dataset's name or the first alias that is short and plain, else the parameter.
+        """
         for name in (self.name, *self.aliases[:1]):
             letters = name.replace(" ", "")
             if len(name) <= 24 and letters.isascii() and letters.isalnum():
@@ -88,7 +102,8 @@ class Input:
 class Quantity(Input):
     """A measured value.
 
-    `rival` is the same measure by another factor between units, where laboratories do not agree on one.
+    `rival` is the same measure by another factor between units, where laboratories do not agree on
+    one.
     """
 
     measure: Measure
@@ -233,7 +248,8 @@ def _day(raw: object) -> datetime.date | None:
         return None
 
 
-# Misspellings that stand in the published data files; values and names with them must still be found.
+# Misspellings that stand in the published data files; values and names with them must still be
+# found.
 _SPELLING = (("faliure", "failure"), ("continous", "continuous"), ("mentinoed", "mentioned"))
 
 MISSING_WORDS = frozenset(
@@ -255,7 +271,10 @@ MISSING_WORDS = frozenset(
 
 @lru_cache(maxsize=8192)
 def fold(text: str) -> str:
-    """Letters and digits of a name in lower case: spacing, punctuation, subscripts and known misspellings drop out."""
+    """Letters and digits of a name in lower case.
+
+    Spacing, punctuation, subscripts and known misspellings drop out.
+    """
     plain = unicodedata.normalize("NFKC", text).casefold()
     letters = "".join(character for character in plain if character.isalnum())
     for wrong, right in _SPELLING:
@@ -266,6 +285,7 @@ def fold(text: str) -> str:
 def is_missing(raw: object) -> bool:
     """Whether a value says that nothing is known: None, an empty text, "Not mentioned" and the like.
 
-    The word "None" is not among them: it is a class of its own in several scores (no liver disease, no surgery).
+    The word "None" is not among them: it is a class of its own in several scores (no liver disease,
+    no surgery).
     """
     return raw is None or (isinstance(raw, str) and fold(raw) in MISSING_WORDS)

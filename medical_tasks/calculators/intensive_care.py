@@ -18,7 +18,8 @@ def mean_arterial_pressure(
     """Mean arterial pressure in mm Hg: (SBP + 2 · DBP) / 3."""
     pressure = (systolic_mm_hg + 2 * diastolic_mm_hg) / 3
     say(
-        f"MAP = (SBP + 2 × DBP) / 3 = ({systolic_mm_hg:.6g} + 2 × {diastolic_mm_hg:.6g}) / 3 = {pressure:.6g} mm Hg."
+        f"MAP = (SBP + 2 × DBP) / 3 = ({systolic_mm_hg:.6g} + 2 × {diastolic_mm_hg:.6g}) / 3 = "
+        f"{pressure:.6g} mm Hg."
     )
     return pressure
 
@@ -35,9 +36,10 @@ def glasgow_coma_score(
 ) -> int:
     """Glasgow coma score, 3 to 15: eye 1 to 4, verbal 1 to 5, motor 1 to 6.
 
-    Eye: none 1, to pain 2, to command 3, spontaneous 4. Verbal: none 1, sounds 2, words 3, confused 4, oriented 5. Motor:
-    none 1, extension 2, flexion 3, withdrawal 4, localizes 5, obeys 6. `None` is a part that could not be tested: the
-    others are then reported one by one, and a total is not given.
+    Eye: none 1, to pain 2, to command 3, spontaneous 4. Verbal: none 1, sounds 2, words 3, confused
+    4, oriented 5. Motor: none 1, extension 2, flexion 3, withdrawal 4, localizes 5, obeys 6. `None`
+    is a part that could not be tested: the others are then reported one by one, and a total is not
+    given.
 
     Raises:
         CalculatorInputError: a part could not be tested, or is outside its range.
@@ -49,8 +51,8 @@ def glasgow_coma_score(
             ", ".join(f"{part} {value}" for part, value, _ in parts if value is not None) or "none"
         )
         raise CalculatorInputError(
-            f"Best {' and '.join(untested)} response: a total needs all three parts; got 'not testable'. Report the "
-            f"tested parts on their own ({tested})"
+            f"Best {' and '.join(untested)} response: a total needs all three parts; got 'not "
+            f"testable'. Report the tested parts on their own ({tested})"
         )
     points = Points(say)
     for part, value, best in parts:
@@ -71,8 +73,8 @@ def whole_coma_score(glasgow_coma_score: float) -> int:
     whole = int(glasgow_coma_score)
     if whole != glasgow_coma_score:
         raise CalculatorInputError(
-            f"Glasgow Coma Score: a whole number from 3 to 15; got {glasgow_coma_score:g}. Give the sum of the eye, "
-            "verbal and motor response"
+            f"Glasgow Coma Score: a whole number from 3 to 15; got {glasgow_coma_score:g}. Give "
+            "the sum of the eye, verbal and motor response"
         )
     return whole
 
@@ -92,7 +94,8 @@ _HEART_RATE: Final = Bands(
 _RESPIRATION: Final = Bands(
     "Respiratory rate", "", 4, (6, 2), (10, 1), (12, 0), (25, 1), (35, 3), (50, 4)
 )
-# The table prints whole numbers (200-349, 350-499; 55-60, 61-70). Between them the milder class holds until the
+# The table prints whole numbers (200-349, 350-499; 55-60, 61-70). Between them the milder class
+# holds until the
 # printed bound of the worse one is reached.
 _GRADIENT: Final = Bands("A-a gradient", "mm Hg", 0, (200, 2), (350, 3), (">", 499, 4))
 _OXYGEN: Final = Bands("PaO2", "mm Hg", 4, (55, 3), (">", 60, 1), (">", 70, 0))
@@ -157,11 +160,12 @@ def apache_ii(
     - severe organ insufficiency or immunocompromise: 5 without an operation or after an emergency operation, 2 after an
       elective one
 
-    Args not told by their names: `chronic_renal_failure` alone does not double the points for creatinine;
-    `aa_gradient_mm_hg` and `pao2_mm_hg` are needed in their own range of FiO2 only.
+    Args not told by their names: `chronic_renal_failure` alone does not double the points for
+    creatinine; `aa_gradient_mm_hg` and `pao2_mm_hg` are needed in their own range of FiO2 only.
 
     Raises:
-        CalculatorInputError: the oxygen value for this FiO2 is missing, or the coma score is not whole.
+        CalculatorInputError: the oxygen value for this FiO2 is missing, or the coma score is not
+            whole.
     """
     points = Points(say)
     _TEMPERATURE.count(temperature_c, points)
@@ -205,7 +209,7 @@ def apache_ii(
 def _needed(value: float | None, name: str, limit: str, fio2_percent: float) -> float:
     if value is None:
         raise CalculatorInputError(
-            f"missing required input: {name}, which decides the oxygen points at FiO2 of {limit}; got FiO2 "
-            f"{fio2_percent:g} %. Give {name} in mm Hg"
+            f"missing required input: {name}, which decides the oxygen points at FiO2 of {limit}; "
+            f"got FiO2 {fio2_percent:g} %. Give {name} in mm Hg"
         )
     return value

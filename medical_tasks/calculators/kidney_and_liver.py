@@ -35,8 +35,8 @@ def creatinine_clearance(
 ) -> float:
     """Creatinine clearance in mL/min: (140 − age) · W / (72 · Scr), times 0.85 for women.
 
-    W depends on the BMI class of the WHO: under 18.5 the actual weight; 18.5 to under 25 the smaller of ideal and actual
-    weight; 25 and more the adjusted weight.
+    W depends on the BMI class of the WHO: under 18.5 the actual weight; 18.5 to under 25 the
+    smaller of ideal and actual weight; 25 and more the adjusted weight.
     """
     index = body_mass_index(weight_kg=weight_kg, height_cm=height_cm, say=say)
     if index < 18.5:
@@ -45,7 +45,8 @@ def creatinine_clearance(
     elif index < 25:
         weight = min(ideal_body_weight(sex=sex, height_cm=height_cm, say=say), weight_kg)
         say(
-            f"BMI 18.5 to under 25, normal: the smaller of ideal and actual weight counts, {weight:.6g} kg."
+            "BMI 18.5 to under 25, normal: the smaller of ideal and actual weight counts, "
+            f"{weight:.6g} kg."
         )
     else:
         say("BMI 25 or more, overweight: the adjusted weight counts.")
@@ -53,8 +54,9 @@ def creatinine_clearance(
     factor = 1.0 if sex == "male" else 0.85
     clearance = (140 - age_years) * weight * factor / (72 * creatinine_mg_dl)
     say(
-        f"CrCl = (140 − age) × weight × {factor:g} ({sex}) / (72 × creatinine) = (140 − {age_years:.6g}) × {weight:.6g} × "
-        f"{factor:g} / (72 × {creatinine_mg_dl:.6g}) = {clearance:.6g} mL/min."
+        f"CrCl = (140 − age) × weight × {factor:g} ({sex}) / (72 × creatinine) = (140 − "
+        f"{age_years:.6g}) × {weight:.6g} × {factor:g} / (72 × {creatinine_mg_dl:.6g}) = "
+        f"{clearance:.6g} mL/min."
     )
     return clearance
 
@@ -63,19 +65,21 @@ def creatinine_clearance(
 def ckd_epi_2021(*, sex: Sex, age_years: float, creatinine_mg_dl: float, say: Say = quiet) -> float:
     """Estimated GFR in mL/min/1.73 m², CKD-EPI creatinine equation of 2021 (without race).
 
-    142 · min(Scr/κ, 1)^α · max(Scr/κ, 1)^−1.200 · 0.9938^age · 1.012 for women, with κ 0.7 and α −0.241 for women, κ 0.9
-    and α −0.302 for men.
+    142 · min(Scr/κ, 1)^α · max(Scr/κ, 1)^−1.200 · 0.9938^age · 1.012 for women, with κ 0.7 and α
+    −0.241 for women, κ 0.9 and α −0.302 for men.
     """
     kappa, alpha, factor = (0.7, -0.241, 1.012) if sex == "female" else (0.9, -0.302, 1.0)
     exponent = alpha if creatinine_mg_dl <= kappa else -1.2
     say(
-        f"{sex.capitalize()} with creatinine {creatinine_mg_dl:.6g} {'at most' if exponent == alpha else 'above'} "
-        f"{kappa} mg/dL: κ = {kappa}, exponent {exponent}, sex factor {factor:g}."
+        f"{sex.capitalize()} with creatinine {creatinine_mg_dl:.6g} "
+        f"{'at most' if exponent == alpha else 'above'} {kappa} mg/dL: κ = {kappa}, exponent "
+        f"{exponent}, sex factor {factor:g}."
     )
     rate: float = 142 * (creatinine_mg_dl / kappa) ** exponent * 0.9938**age_years * factor
     say(
-        f"eGFR = 142 × (creatinine / κ)^exponent × 0.9938^age × sex factor = 142 × ({creatinine_mg_dl:.6g} / {kappa})^"
-        f"{exponent} × 0.9938^{age_years:.6g} × {factor:g} = {rate:.6g} mL/min/1.73 m^2."
+        "eGFR = 142 × (creatinine / κ)^exponent × 0.9938^age × sex factor = 142 × "
+        f"({creatinine_mg_dl:.6g} / {kappa})^{exponent} × 0.9938^{age_years:.6g} × {factor:g} = "
+        f"{rate:.6g} mL/min/1.73 m^2."
     )
     return rate
 
@@ -129,8 +133,9 @@ def mdrd_gfr(
         f"{', 1.212 (Black; obsolete since NKF/ASN 2021)' if black else ''}."
     )
     say(
-        f"eGFR = 175 × creatinine^−1.154 × age^−0.203 × factors = 175 × {creatinine_mg_dl:.6g}^−1.154 × "
-        f"{age_years:.6g}^−0.203 × {factor:.6g} = {rate:.6g} mL/min/1.73 m^2."
+        "eGFR = 175 × creatinine^−1.154 × age^−0.203 × factors = 175 × "
+        f"{creatinine_mg_dl:.6g}^−1.154 × {age_years:.6g}^−0.203 × {factor:.6g} = {rate:.6g} "
+        "mL/min/1.73 m^2."
     )
     return rate
 
@@ -149,8 +154,9 @@ def fractional_excretion_of_sodium(
         100 * (urine_sodium_mmol_l * creatinine_mg_dl) / (sodium_mmol_l * urine_creatinine_mg_dl)
     )
     say(
-        f"FENa = 100 × (urine sodium × creatinine) / (sodium × urine creatinine) = 100 × ({urine_sodium_mmol_l:.6g} × "
-        f"{creatinine_mg_dl:.6g}) / ({sodium_mmol_l:.6g} × {urine_creatinine_mg_dl:.6g}) = {percent:.6g} %."
+        "FENa = 100 × (urine sodium × creatinine) / (sodium × urine creatinine) = 100 × "
+        f"({urine_sodium_mmol_l:.6g} × {creatinine_mg_dl:.6g}) / ({sodium_mmol_l:.6g} × "
+        f"{urine_creatinine_mg_dl:.6g}) = {percent:.6g} %."
     )
     return percent
 
@@ -162,8 +168,8 @@ def fib_4(
     """FIB-4 index: age · AST / (platelets 10⁹/L · √ALT)."""
     index = age_years * ast_u_l / (platelets_10e9_l * math.sqrt(alt_u_l))
     say(
-        f"FIB-4 = age × AST / (platelets × √ALT) = {age_years:.6g} × {ast_u_l:.6g} / ({platelets_10e9_l:.6g} × "
-        f"√{alt_u_l:.6g}) = {index:.6g}."
+        f"FIB-4 = age × AST / (platelets × √ALT) = {age_years:.6g} × {ast_u_l:.6g} / "
+        f"({platelets_10e9_l:.6g} × √{alt_u_l:.6g}) = {index:.6g}."
     )
     return index
 
@@ -183,10 +189,11 @@ def meld_na(
 ) -> float:
     """MELD with sodium, 6 to 40.
 
-    Creatinine, bilirubin and INR count as at least 1.0, creatinine as at most 4.0 and as 4.0 with dialysis twice or 24
-    hours of continuous hemodialysis in the past week; sodium is kept within 125 and 137. MELD(i) is 0.957 · ln Cr +
-    0.378 · ln bilirubin + 1.120 · ln INR + 0.643, rounded to one decimal and multiplied by 10. When it is above 11,
-    1.32 · (137 − Na) − 0.033 · MELD(i) · (137 − Na) is added. The result is rounded and at most 40.
+    Creatinine, bilirubin and INR count as at least 1.0, creatinine as at most 4.0 and as 4.0 with
+    dialysis twice or 24 hours of continuous hemodialysis in the past week; sodium is kept within
+    125 and 137. MELD(i) is 0.957 · ln Cr + 0.378 · ln bilirubin + 1.120 · ln INR + 0.643, rounded
+    to one decimal and multiplied by 10. When it is above 11, 1.32 · (137 − Na) − 0.033 · MELD(i) ·
+    (137 − Na) is added. The result is rounded and at most 40.
     """
     if dialysis_twice or continuous_hemodialysis:
         creatinine = 4.0
@@ -197,8 +204,8 @@ def meld_na(
     ratio = max(inr, 1.0)
     sodium = min(max(sodium_mmol_l, 125.0), 137.0)
     say(
-        f"Within limits: creatinine {creatinine:.6g} (1 to 4), bilirubin {bilirubin:.6g} (1 or more), INR {ratio:.6g} (1 or "
-        f"more), sodium {sodium:.6g} (125 to 137)."
+        f"Within limits: creatinine {creatinine:.6g} (1 to 4), bilirubin {bilirubin:.6g} (1 or "
+        f"more), INR {ratio:.6g} (1 or more), sodium {sodium:.6g} (125 to 137)."
     )
     exact = (
         0.957 * math.log(creatinine) + 0.378 * math.log(bilirubin) + 1.120 * math.log(ratio) + 0.643
@@ -207,8 +214,8 @@ def meld_na(
         exact * 10
     )  # one decimal, times 10, in one step: a whole number without binary noise
     say(
-        f"MELD(i) = 0.957 × ln({creatinine:.6g}) + 0.378 × ln({bilirubin:.6g}) + 1.120 × ln({ratio:.6g}) + 0.643 = "
-        f"{exact:.6g}, rounded to one decimal and times 10 = {initial}."
+        f"MELD(i) = 0.957 × ln({creatinine:.6g}) + 0.378 × ln({bilirubin:.6g}) + 1.120 × "
+        f"ln({ratio:.6g}) + 0.643 = {exact:.6g}, rounded to one decimal and times 10 = {initial}."
     )
     if initial <= 11:
         say("MELD(i) is not above 11: no sodium term.")
@@ -217,8 +224,8 @@ def meld_na(
     meld = initial + 1.32 * missing - 0.033 * initial * missing
     score = min(round(meld), 40)
     say(
-        f"MELD = {initial} + 1.32 × (137 − {sodium:.6g}) − 0.033 × {initial} × (137 − {sodium:.6g}) = {meld:.6g}, rounded "
-        f"and at most 40 = {score}."
+        f"MELD = {initial} + 1.32 × (137 − {sodium:.6g}) − 0.033 × {initial} × (137 − "
+        f"{sodium:.6g}) = {meld:.6g}, rounded and at most 40 = {score}."
     )
     return float(score)
 
@@ -247,9 +254,9 @@ def child_pugh(
 ) -> int:
     """Child-Pugh score, 5 to 15.
 
-    Bilirubin under 2 mg/dL 1, 2 to 3 2, over 3 3. Albumin over 3.5 g/dL 1, 2.8 to 3.5 2, under 2.8 3. INR under 1.7 1,
-    1.7 to 2.3 2, over 2.3 3. Ascites absent 1, slight 2, moderate or more 3. Encephalopathy none 1, grade 1 or 2 2,
-    grade 3 or 4 3.
+    Bilirubin under 2 mg/dL 1, 2 to 3 2, over 3 3. Albumin over 3.5 g/dL 1, 2.8 to 3.5 2, under 2.8
+    3. INR under 1.7 1, 1.7 to 2.3 2, over 2.3 3. Ascites absent 1, slight 2, moderate or more 3.
+    Encephalopathy none 1, grade 1 or 2 2, grade 3 or 4 3.
     """
     points = Points(say)
     _BILIRUBIN.count(bilirubin_mg_dl, points)

@@ -1,4 +1,7 @@
-"""A measured quantity: the unit its functions take, the units it may come in, and the range a patient can have."""
+"""A measured quantity.
+
+The unit its functions take, the units it may come in, and the range a patient can have.
+"""
 
 from __future__ import annotations
 
@@ -24,23 +27,33 @@ _PART = re.compile(rf"{_NUMBER}\s*([a-z]+|''|['\"])?\s*(?:,|and\b)?\s*", re.IGNO
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """How one kind of quantity is read."""
+    """How one kind of quantity is read.
 
-    unit: str  # the unit of the function's parameter; "" for a pure number
-    low: float  # smallest value accepted, in `unit`. Limits are those of the possible, not of the normal
-    high: float  # largest value accepted, in `unit`
-    accepts: tuple[
-        str, ...
-    ] = ()  # other units to name in messages; every spelling and prefix is read
-    substance: Substance | None = None  # what is measured, when mass and molar units may both occur
-    spellings: Mapping[str, str] = field(
-        default_factory=dict
-    )  # those that mean another unit here alone (folded)
-    # What hospitals see, in `unit`. A value outside it was given with a wrong unit when another accepted unit makes it usual, or
+    Attributes:
+        unit: the unit of the function's parameter; "" for a pure number.
+        low: smallest value accepted, in `unit`. Limits are those of the possible, not of the
+            normal.
+        high: largest value accepted, in `unit`.
+        accepts: other units to name in messages; every spelling and prefix is read.
+        substance: what is measured, when mass and molar units may both occur.
+        spellings: those that mean another unit here alone (folded).
+        per_volume: whether a bare volume unit means a count per that volume (`µL` for a
+            platelet count).
+        compound: whether values may be sums of parts (`5 ft 10 in`, `3 years 2 months`).
+    """
+
+    unit: str
+    low: float
+    high: float
+    accepts: tuple[str, ...] = ()
+    substance: Substance | None = None
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    # What hospitals see, in `unit`. A value outside it was given with a wrong unit when another
+    # accepted unit makes it usual, or
     # when it did not come in `unit` itself.
     usual: tuple[float, float] | None = None
-    per_volume: bool = False  # whether a bare volume unit means a count per that volume (`µL` for a platelet count)
-    compound: bool = False  # whether values may be sums of parts (`5 ft 10 in`, `3 years 2 months`)
+    per_volume: bool = False
+    compound: bool = False
     _ways: dict[str, Conversion | None] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )
@@ -51,7 +64,10 @@ class Measure:
         return (self.unit or "a plain number", *self.accepts)
 
     def read(self, raw: object, name: str) -> tuple[float, str]:
-        """Value in `unit`, and the step that shows how it came about; of a compound measure `raw` may be `[5, "ft", 10, "in"]`."""
+        """Value in `unit`, and the step that shows how it came about.
+
+        Of a compound measure `raw` may be `[5, "ft", 10, "in"]`.
+        """
         try:
             if (type(raw) is list or type(raw) is tuple) and len(raw) == 2:
                 number, unit = raw
@@ -99,8 +115,8 @@ class Measure:
         parts = _parts(raw, self.compound)
         if not parts:
             raise CalculatorInputError(
-                f"{name}: expected a number with its unit, such as [<number>, {self.accepted[0]!r}]; accepted: "
-                f"{', '.join(self.accepted)}; got {raw!r}"
+                f"{name}: expected a number with its unit, such as [<number>, "
+                f"{self.accepted[0]!r}]; accepted: {', '.join(self.accepted)}; got {raw!r}"
             )
         if len(parts) > 1 and not self.compound:
             raise CalculatorInputError(f"{name}: expected one number with one unit, got {raw!r}")
@@ -123,7 +139,10 @@ class Measure:
         return value, line
 
     def meant(self, raw: object) -> tuple[float, str] | None:
-        """The first accepted unit that makes a number usual, with the number; None when none does."""
+        """The first accepted unit that makes a number usual, with the number.
+
+        None when none does.
+        """
         parts = _parts(raw, self.compound)
         if self.usual is not None and len(parts) == 1:
             number = parts[0][0]
@@ -151,8 +170,8 @@ class Measure:
         meant = self.meant(raw)
         hint = f" ({meant[0]:.10g} {meant[1]} would be usual)" if meant else ""
         return CalculatorInputError(
-            f"{name}: {value:.6g} {self.unit} is outside what is possible ({self.low:g} to {self.high:g} {self.unit}); "
-            f"got {raw!r}: check the value and its unit{hint}"
+            f"{name}: {value:.6g} {self.unit} is outside what is possible ({self.low:g} to "
+            f"{self.high:g} {self.unit}); got {raw!r}: check the value and its unit{hint}"
         )
 
 
@@ -168,7 +187,10 @@ def _converted(way: Conversion, number: float) -> float:
 
 
 def _parts(raw: object, compound: bool) -> list[tuple[float, str | None]]:
-    """Numbers with their units, from a number, a text or a flat list; empty when it is none of these."""
+    """Numbers with their units, from a number, a text or a flat list.
+
+    Empty when it is none of these.
+    """
     if isinstance(raw, bool):
         return []
     if isinstance(raw, (int, float)):

@@ -19,7 +19,8 @@ def body_mass_index(*, weight_kg: float, height_cm: float, say: Say = quiet) -> 
         weight_kg * 10_000 / (height_cm * height_cm)
     )  # one division, so that a BMI of exactly 25 stays 25
     say(
-        f"BMI = weight / height² = {weight_kg:.6g} kg / ({height_cm / 100:.6g} m)² = {index:.6g} kg/m^2."
+        f"BMI = weight / height² = {weight_kg:.6g} kg / ({height_cm / 100:.6g} m)² = {index:.6g} "
+        "kg/m^2."
     )
     return index
 
@@ -48,7 +49,8 @@ def adjusted_body_weight(
     ideal = ideal_body_weight(sex=sex, height_cm=height_cm, say=say)
     weight = ideal + 0.4 * (weight_kg - ideal)
     say(
-        f"ABW = IBW + 0.4 × (weight − IBW) = {ideal:.6g} + 0.4 × ({weight_kg:.6g} − {ideal:.6g}) = {weight:.6g} kg."
+        f"ABW = IBW + 0.4 × (weight − IBW) = {ideal:.6g} + 0.4 × ({weight_kg:.6g} − {ideal:.6g}) = "
+        f"{weight:.6g} kg."
     )
     return weight
 
@@ -58,7 +60,8 @@ def body_surface_area(*, weight_kg: float, height_cm: float, say: Say = quiet) -
     """Body surface area in m²: √(height cm · weight kg / 3600)."""
     area = math.sqrt(weight_kg * height_cm / 3600)
     say(
-        f"BSA = √(weight × height / 3600) = √({weight_kg:.6g} kg × {height_cm:.6g} cm / 3600) = {area:.6g} m^2."
+        f"BSA = √(weight × height / 3600) = √({weight_kg:.6g} kg × {height_cm:.6g} cm / 3600) = "
+        f"{area:.6g} m^2."
     )
     return area
 
@@ -83,7 +86,8 @@ def due_date(
     shift = _whole(cycle_length_days) - 28
     due = last_menstrual_date + datetime.timedelta(days=280 + shift)
     say(
-        f"Due date = {last_menstrual_date:%m/%d/%Y} + 280 days + ({shift + 28} − 28) days = {due:%m/%d/%Y}."
+        f"Due date = {last_menstrual_date:%m/%d/%Y} + 280 days + ({shift + 28} − 28) days = "
+        f"{due:%m/%d/%Y}."
     )
     return due
 
@@ -114,17 +118,20 @@ def gestational_age(
     """Gestational age as (weeks, days) since the last menstrual date.
 
     Raises:
-        CalculatorInputError: the current date is before the last menstrual date, or later than any pregnancy lasts.
+        CalculatorInputError: the current date is before the last menstrual date, or later than any
+            pregnancy lasts.
     """
     days = (current_date - last_menstrual_date).days
     if not 0 <= days <= _LONGEST_PREGNANCY_DAYS:
         raise CalculatorInputError(
-            f"Current Date: expected 0 to {_LONGEST_PREGNANCY_DAYS} days after the last menstrual date; got "
-            f"{current_date:%m/%d/%Y} and {last_menstrual_date:%m/%d/%Y}, {days} days apart: are they swapped?"
+            f"Current Date: expected 0 to {_LONGEST_PREGNANCY_DAYS} days after the last menstrual "
+            f"date; got {current_date:%m/%d/%Y} and {last_menstrual_date:%m/%d/%Y}, {days} days "
+            "apart: are they swapped?"
         )
     weeks, rest = divmod(days, 7)
     say(
-        f"{current_date:%m/%d/%Y} − {last_menstrual_date:%m/%d/%Y} = {days} days = {weeks} weeks and {rest} days."
+        f"{current_date:%m/%d/%Y} − {last_menstrual_date:%m/%d/%Y} = {days} days = {weeks} weeks "
+        f"and {rest} days."
     )
     return weeks, rest
 
@@ -166,11 +173,12 @@ def charlson(
 ) -> int:
     """Charlson comorbidity index with its age points, 0 to 37.
 
-    Age 50 to 59 1, 60 to 69 2, 70 to 79 3, 80 or more 4. One each: myocardial infarction, heart failure, peripheral
-    vascular disease, cerebrovascular accident or transient ischemic attack (together), dementia, chronic pulmonary
-    disease, connective tissue disease, peptic ulcer. Liver disease mild 1, moderate to severe 3. Diabetes uncomplicated
-    1, with end-organ damage 2. Two each: hemiplegia, moderate to severe kidney disease, leukemia, lymphoma. Solid tumor
-    localized 2, metastatic 6. AIDS 6.
+    Age 50 to 59 1, 60 to 69 2, 70 to 79 3, 80 or more 4. One each: myocardial infarction, heart
+    failure, peripheral vascular disease, cerebrovascular accident or transient ischemic attack
+    (together), dementia, chronic pulmonary disease, connective tissue disease, peptic ulcer. Liver
+    disease mild 1, moderate to severe 3. Diabetes uncomplicated 1, with end-organ damage 2. Two
+    each: hemiplegia, moderate to severe kidney disease, leukemia, lymphoma. Solid tumor localized
+    2, metastatic 6. AIDS 6.
     """
     points = Points(say)
     _AGE.count(age_years, points)

@@ -1,6 +1,7 @@
 """Inputs that many calculators share (`shared_inputs.json`); a first name is the dataset's, a first unit the parameter's.
 
-`possible` are limits of the possible: they stop wrong units and slipped digits. `usual` only finds a number that fits another unit.
+`possible` are limits of the possible: they stop wrong units and slipped digits. `usual` only finds
+a number that fits another unit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def read_input(
 ) -> Input:
     """Reads an input of a JSON file: a choice has `words`, a finding further ones for `yes`, a quantity `units`, a date neither.
 
-    What is missing in a form is that of the shared input of the same name, or of the one that is named by `of`.
+    What is missing in a form is that of the shared input of the same name, or of the one that is
+    named by `of`.
     """
     given: dict[str, Any] = {
         key: form[key] for key in ("absent", "absent_text", "words") if key in form
@@ -38,24 +40,42 @@ def read_input(
         return Choice(**given)
     if "yes" in form:
         return Flag(**given)
-    low, high = form.get("possible", (0, 0))
     if "units" in form:
-        unit, *accepts = form["units"]
-        more = {key: form[key] for key in ("per_volume", "compound", "spellings") if key in form}
-        more |= {"usual": tuple(form["usual"])} if "usual" in form else {}
-        more |= {"substance": getattr(units, form["substance"])} if "substance" in form else {}
-        measure = Measure(unit=unit, low=low, high=high, accepts=tuple(accepts), **more)
-        rival = (
-            replace(measure, substance=getattr(units, form["rival"])) if "rival" in form else None
-        )
+        measure = _measure(form)
+        rival = replace(measure, substance=_SUBSTANCES[form["rival"]]) if "rival" in form else None
         return Quantity(**given, measure=measure, rival=rival)
     known = shared.get(form.get("of", parameter))
     if known is None:
         return Day(**given)
     if isinstance(known, Quantity) and "possible" in form:
+        low, high = form["possible"]
         given["measure"] = replace(known.measure, low=low, high=high, usual=None)
     return replace(known, **given)
 
+
+def _measure(form: Mapping[str, Any]) -> Measure:
+    """How a quantity is read.
+
+    Its units, the first the parameter's, and the limits of the possible.
+    """
+    unit, *accepts = form["units"]
+    low, high = form["possible"]
+    return Measure(
+        unit=unit,
+        low=low,
+        high=high,
+        accepts=tuple(accepts),
+        usual=tuple(form["usual"]) if "usual" in form else None,
+        substance=_SUBSTANCES[form["substance"]] if "substance" in form else None,
+        per_volume=form.get("per_volume", False),
+        compound=form.get("compound", False),
+        spellings=form.get("spellings", {}),
+    )
+
+
+_SUBSTANCES: Final = {
+    name: value for name, value in vars(units).items() if isinstance(value, units.Substance)
+}
 
 SHARED: Final[Mapping[str, Input]] = MappingProxyType(
     {

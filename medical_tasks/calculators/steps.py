@@ -1,4 +1,7 @@
-"""How a calculator shows its steps and counts its points; `say(line)` is cheap enough to be always on."""
+"""How a calculator shows its steps and counts its points.
+
+`say(line)` is cheap enough to be always on.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ class Bands:
     __slots__ = ("_lowest", "_points", "_tails", "_what")
 
     def __init__(self, what: str, unit: str, under: int, *classes: Step) -> None:
-        """Compile a table: the points `under` the first class, then the classes from the lowest on."""
+        """Compile a table.
+
+        The points `under` the first class, then the classes from the lowest on.
+        """
         self._what: Final = what
         steps = tuple((">=", *each) if len(each) == 2 else each for each in classes)
         # "Over 3" begins at the next float after 3: one search serves both kinds of bound.

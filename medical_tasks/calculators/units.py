@@ -1,7 +1,8 @@
 """Exact conversion between the units of clinical data, and the error of an input that cannot be read.
 
-A unit is powers of a few base dimensions with an exact rational factor; amounts of a known substance meet through its molar mass
-and valence. Factors become floats once, at the end; nothing is rounded. Case, spaces and both characters for micro do not matter.
+A unit is powers of a few base dimensions with an exact rational factor; amounts of a known
+substance meet through its molar mass and valence. Factors become floats once, at the end; nothing
+is rounded. Case, spaces and both characters for micro do not matter.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from medical_tasks.errors import UsageError
 
 
 class CalculatorInputError(UsageError):
-    """An input is missing, unreadable or impossible; the message names it, the rule and the value received."""
+    """An input is missing, unreadable or impossible.
+
+    The message names it, the rule and the value received.
+    """
 
     def within(self, calculator: str) -> CalculatorInputError:
         """The same error with the calculator's name in front, for whoever reads it out of context."""
@@ -36,7 +40,8 @@ class Substance:
 
     name: str  # for messages
     note: str  # the constant a reader wants to see beside a conversion, such as the molar mass
-    # Dimension (`mass`, `mole`, `equivalent`, `activity`, `katal`) to what one gram, mole, ... is worth in a common measure.
+    # Dimension (`mass`, `mole`, `equivalent`, `activity`, `katal`) to what one gram, mole, ... is
+    # worth in a common measure.
     worth: Mapping[str, Fraction] = field(hash=False)
 
 
@@ -61,7 +66,8 @@ CALCIUM: Final = _molecule("calcium", "40.08", valence=2)
 ALBUMIN: Final = _molecule("albumin", "66500")
 BILIRUBIN: Final = _molecule("bilirubin", "584.66")
 CHOLESTEROL: Final = _molecule("cholesterol", "386.654")
-# A mixture: laboratories and guidelines convert by 88.57 mg/dL for 1 mmol/L (Haney EM et al., AHRQ Evidence Synthesis 47, 2007,
+# A mixture: laboratories and guidelines convert by 88.57 mg/dL for 1 mmol/L (Haney EM et al., AHRQ
+# Evidence Synthesis 47, 2007,
 # appendix 2; triolein, the reference glyceride, is 885.4 g/mol).
 TRIGLYCERIDES: Final = _molecule("triglycerides", "885.7")
 # Laboratories that report hemoglobin in mmol/L count the monomer, Hb(Fe): 1 mmol/L is 1.611 g/dL.
@@ -71,8 +77,10 @@ ENZYME: Final = Substance(
     "1 µkat = 60 U",
     MappingProxyType({"activity": Fraction(1), "katal": Fraction(60_000_000)}),
 )
-# Laboratories do not agree on insulin. 6 pmol/L for 1 µIU/mL follows from the international standard (Vølund A. Am J Clin Nutr
-# 1993;58:714-715; Knopp JL et al. J Diabetes Sci Technol 2019;13:597-600); 6.945, still in use, from 24.8 µIU/ng, an older
+# Laboratories do not agree on insulin. 6 pmol/L for 1 µIU/mL follows from the international
+# standard (Vølund A. Am J Clin Nutr
+# 1993;58:714-715; Knopp JL et al. J Diabetes Sci Technol 2019;13:597-600); 6.945, still in use,
+# from 24.8 µIU/ng, an older
 # preparation. The benchmark converts ng by 24.8, where the standard has 28.8 (1 IU is 0.0347 mg).
 
 
@@ -190,7 +198,10 @@ _ZERO: Final = {"c": Fraction(0), "kelvin": Fraction("-273.15"), "f": Fraction(-
 
 @lru_cache(maxsize=4096)
 def fold_unit(text: str) -> str:
-    """One spelling of a unit: lower case, no spaces, `u` for micro, `/` for per, `^` before exponents."""
+    """One spelling of a unit.
+
+    Lower case, no spaces, `u` for micro, `/` for per, `^` before exponents.
+    """
     plain = (
         unicodedata.normalize("NFKC", text.translate(_SUPERSCRIPTS)).casefold().replace("μ", "u")
     )
@@ -258,7 +269,8 @@ def _conversion(unit: str, to: str, substance: Substance | None) -> Conversion |
         return None
     factor = source[0] / target[0]
     if source[1] == {"temperature": 1}:
-        # Through celsius: the shift of the way back is divided out, so that one addition and one product remain.
+        # Through celsius: the shift of the way back is divided out, so that one addition and one
+        # product remain.
         shift = _ZERO[unit] - _ZERO[to] / factor
         sign = "−" if shift < 0 else "+"
         times = "" if factor == 1 else f", × {float(factor):.6g}"
@@ -282,11 +294,15 @@ def conversion(
     what: str = "value",
     shown: str | None = None,
 ) -> Conversion:
-    """The way from `unit` to `to`; `accepted`, `what` and `shown` are for the message of a refused unit."""
+    """The way from `unit` to `to`.
+
+    `accepted`, `what` and `shown` are for the message of a refused unit.
+    """
     found = _conversion(fold_unit(unit), fold_unit(to), substance)
     if found is None:
         raise UnitError(
-            f"{what}: unit {shown or unit!r} is not accepted; give one of: {', '.join(accepted or (to,))}"
+            f"{what}: unit {shown or unit!r} is not accepted; give one of: "
+            f"{', '.join(accepted or (to,))}"
         )
     return found
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medical_tasks.data.construction import tell_private
 from medical_tasks.errors import IncompleteError, listed
-from medical_tasks.io.output import tell
+from medical_tasks.io.output import tell, tell_private
 from medical_tasks.judges.session import next_step
 from medical_tasks.models.usage import usage_said
 from medical_tasks.options import Adjudicate

@@ -1,1 +1,4 @@
-"""Official files in, datasets out: reading, building, cards, Croissant, and the frames of a construction."""
+"""Official files in, datasets out.
+
+Reading, building, cards, Croissant, and the frames of a construction.
+"""

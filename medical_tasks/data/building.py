@@ -1,6 +1,7 @@
 """Builds datasets into folders that `load_dataset` reads, whole or not at all.
 
-What a build reads is a `DatasetSource`; what is written, and in which order it comes to count, is `dataset_store`'s.
+What a build reads is a `DatasetSource`; what is written, and in which order it comes to count, is
+`dataset_store`'s.
 """
 
 from __future__ import annotations
@@ -56,14 +57,20 @@ _MOST_OF_A_RELEASE = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltDataset:
-    """What a build made."""
+    """What a build made.
+
+    Attributes:
+        rows: all splits together.
+        notes: what the user should know though it is no error.
+        place: of the official files.
+    """
 
     folder: Path
     config: str
-    rows: int  # all splits together
+    rows: int
     splits: Mapping[str, int]
-    notes: tuple[str, ...]  # what the user should know though it is no error
-    place: Path | None  # of the official files
+    notes: tuple[str, ...]
+    place: Path | None
 
 
 def build_source(
@@ -78,7 +85,8 @@ def build_source(
 ) -> BuiltDataset:
     """Builds one configuration of a dataset from its official files; others in the folder stay, an earlier one is replaced.
 
-    `place`: folder of the official files, or the one file. `partial`: whether a part of a release still being corrected is wanted.
+    `place`: folder of the official files, or the one file. `partial`: whether a part of a release
+    still being corrected is wanted.
     """
     source = source.placed(config, place)
     spec = source.spec
@@ -99,7 +107,8 @@ def build_source(
                 for name in spec.configs
                 if name in {*before, config}
             }
-            # Rows of an older version may have other columns than the card declares: kept, but readers ask to rebuild.
+            # Rows of an older version may have other columns than the card declares: kept, but
+            # readers ask to rebuild.
             current = {
                 name: entry for name, entry in built.items() if entry.version == spec.version
             }
@@ -117,7 +126,8 @@ def build_source(
     except OSError as error:
         raise write_error(folder, error) from error
     notes += [
-        f"{folder}: config {name} was built in version {built[name].version}, now {spec.version}; build it again"
+        f"{folder}: config {name} was built in version {built[name].version}, now {spec.version}; "
+        "build it again"
         for name in built.keys() - current.keys()
     ]
     rows = {name: split.rows for name, split in splits.items()}
@@ -132,7 +142,10 @@ def build_source(
 
 
 def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict[str, str]:
-    """Hashes the official files by name; refuses one that differs from its published sum or belongs to another config."""
+    """Hashes the official files by name.
+
+    Refuses one that differs from its published sum or belongs to another config.
+    """
     hashes: dict[str, str] = {}
     for path in find_files(source, config, place).values():
         name = path.name if place is None or place.is_file() else path.relative_to(place).as_posix()
@@ -142,8 +155,8 @@ def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict
         true_config = source.known_files.get(hashes[name], config)
         if true_config != config:
             raise UsageError(
-                f"{path}: is the official file of config {true_config}, not of {config}. Give --config {true_config}, or "
-                f"the right file.\n{steps_to_get(source.spec)}"
+                f"{path}: is the official file of config {true_config}, not of {config}. Give "
+                f"--config {true_config}, or the right file.\n{steps_to_get(source.spec)}"
             )
     return hashes
 
@@ -151,13 +164,17 @@ def _file_hashes(source: DatasetSource, config: str, place: Path | None) -> dict
 def _write_splits(
     source: DatasetSource, config: str, place: Path | None, stage: Path, options: Mapping[str, int]
 ) -> dict[str, BuiltSplit]:
-    """Runs the builder in the stage; its files are `stage/<config>/<split>-<hash>.parquet` afterwards."""
+    """Runs the builder in the stage.
+
+    Its files are `stage/<config>/<split>-<hash>.parquet` afterwards.
+    """
     from datasets.exceptions import DatasetGenerationError
 
     out = stage / "written"
     with _progress_on_terminals_only(), _failing_writes_raise():
         builder = builder_class(source)(
-            # A cache of its own: no trace of credentialed rows in the user's, and no earlier result taken for this one.
+            # A cache of its own: no trace of credentialed rows in the user's, and no earlier result
+            # taken for this one.
             cache_dir=str(stage / "cache"),
             config_name=config,
             data_dir=None if place is None else str(place),
@@ -171,7 +188,8 @@ def _write_splits(
                 verification_mode="no_checks",
             )
         except DatasetGenerationError as error:
-            # The library wraps whatever the reader or the disk said; both are told to the user as they are.
+            # The library wraps whatever the reader or the disk said; both are told to the user as
+            # they are.
             told = _told_by(error)
             if told is None:
                 raise
@@ -211,7 +229,10 @@ def _progress_on_terminals_only() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _failing_writes_raise() -> Iterator[None]:
-    """Switches content-defined chunking off, which makes pyarrow abort on a failed write; a setting of all builds, hence a lock."""
+    """Switches content-defined chunking off, which makes pyarrow abort on a failed write.
+
+    A setting of all builds, hence a lock.
+    """
     import datasets
 
     with _WRITER_SETTINGS:
@@ -226,7 +247,10 @@ def _failing_writes_raise() -> Iterator[None]:
 
 
 def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
-    """Finds what a wrapped error is about: closing a parquet file that failed to be written raises errors of its own."""
+    """Finds what a wrapped error is about.
+
+    Closing a parquet file that failed to be written raises errors of its own.
+    """
     inner = error.__cause__
     while inner is not None and not isinstance(inner, MedicalTasksError | OSError):
         inner = inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__)
@@ -236,7 +260,10 @@ def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
 def _check_rows(
     source: DatasetSource, config: str, splits: Mapping[str, BuiltSplit], *, partial: bool
 ) -> list[str]:
-    """Compares the numbers of rows with the published ones; a release still being corrected may differ, with a note."""
+    """Compares the numbers of rows with the published ones.
+
+    A release still being corrected may differ, with a note.
+    """
     notes: list[str] = []
     for split, published in source.published_rows.get(config, {}).items():
         rows = splits[split].rows
@@ -250,16 +277,18 @@ def _check_rows(
             )
         if rows < published and not partial:
             raise UsageError(
-                f"{text}. The file is cut off or of another release; build a smaller one on purpose with --partial.\n"
-                f"{steps_to_get(source.spec)}"
+                f"{text}. The file is cut off or of another release; build a smaller one on "
+                f"purpose with --partial.\n{steps_to_get(source.spec)}"
             )
         if rows > _MOST_OF_A_RELEASE * published:  # corrections add a row here and there
             other = " Build such rows with --config own." if "own" in source.spec.configs else ""
             raise UsageError(
-                f"{text}. It is another file, such as a training set.{other}\n{steps_to_get(source.spec)}"
+                f"{text}. It is another file, such as a training "
+                f"set.{other}\n{steps_to_get(source.spec)}"
             )
         notes.append(
-            f"{text}; right if the publisher has corrected the release since, else the file is cut off or another one"
+            f"{text}; right if the publisher has corrected the release since, else the file is cut "
+            "off or another one"
         )
     return notes
 
@@ -274,7 +303,10 @@ def _expected(source: DatasetSource, config: str) -> str:
 def write_error(
     folder: Path, error: OSError, *, work: str = "build", other: str = "--out"
 ) -> MedicalTasksError:
-    """The error about a folder that cannot be written to; `other`: what names another one. One of memory is raised as it is."""
+    """The error about a folder that cannot be written to; `other`: what names another one.
+
+    One of memory is raised as it is.
+    """
     if memory_error(error):
         raise error
     kept = f"Nothing of this {work} was kept; what was there before is as it was."
@@ -282,8 +314,8 @@ def write_error(
     reason = os.strerror(errno.ENOSPC) if said_by_datasets else system_reason(error)
     if error.errno in _NO_SPACE or said_by_datasets:
         return IncompleteError(
-            f"{folder}: no space to write ({reason}). {kept} Free some space, or choose another place with {other}, and give "
-            "the same command again."
+            f"{folder}: no space to write ({reason}). {kept} Free some space, or choose another "
+            f"place with {other}, and give the same command again."
         )
     return UsageError(
         f"{folder}: cannot write there ({reason}). {kept} Choose another place with {other}."
@@ -299,7 +331,8 @@ def builder_class(source: DatasetSource) -> Any:
 
     spec = source.spec
     version = datasets.Version(spec.version)
-    # The options of generated configurations are fields of the config: that is how `datasets` passes a builder's arguments
+    # The options of generated configurations are fields of the config: that is how `datasets`
+    # passes a builder's arguments
     # on, and how it tells one build in its cache from another.
     names_of_options = sorted(
         {option.name for entry in source.generated.values() for option in entry.options}
@@ -363,18 +396,20 @@ def builder_class(source: DatasetSource) -> Any:
 
         def _generate_examples(
             self, split: str, files: Mapping[str, Path]
-        ) -> Iterator[tuple[Any, dict[str, Any]]]:
-            seen: set[Any] = set()
+        ) -> Iterator[tuple[object, dict[str, object]]]:
+            seen: set[object] = set()
             for row in self._rows(split, files):
                 if row[source.key] in seen:
                     raise UsageError(
-                        f"{spec.name}, config {self.config.name}, split {split}: two rows have {source.key} "
-                        f"{row[source.key]!r}; it must be unique. Download the official files again."
+                        f"{spec.name}, config {self.config.name}, split {split}: two rows have "
+                        f"{source.key} {row[source.key]!r}; it must be unique. Download the "
+                        "official files again."
                     )
                 seen.add(row[source.key])
                 if list(row) != names:  # datasets would fill a forgotten column with nulls
                     raise ValueError(
-                        f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared {names}"
+                        f"{spec.name}: row {row[source.key]!r} has columns {list(row)}, declared "
+                        f"{names}"
                     )
                 yield row[source.key], dict(row)
 
@@ -389,7 +424,8 @@ _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *]?(\S.*)")
 def check_published_sum(path: Path, digest: str) -> bool:
     """Compares a file's hash with the published one, and says whether there is one.
 
-    A list beside the file counts for every entry of that name (people copy projects flat), one above for `<folder>/<file>` alone.
+    A list beside the file counts for every entry of that name (people copy projects flat), one
+    above for `<folder>/<file>` alone.
     """
     place = path.absolute()
     beside, above = place.parent / SUMS_FILE, place.parent.parent / SUMS_FILE
@@ -401,8 +437,8 @@ def check_published_sum(path: Path, digest: str) -> bool:
     if found and digest not in {sums for _, _, sums, _ in found}:
         where, _, expected, line = found[0]
         raise UsageError(
-            f"{path}: SHA-256 is {digest}, but {where}, line {line}, says {expected}. The file is cut off, changed or of "
-            "another release than the list. Download both again."
+            f"{path}: SHA-256 is {digest}, but {where}, line {line}, says {expected}. The file is "
+            "cut off, changed or of another release than the list. Download both again."
         )
     return bool(found)
 

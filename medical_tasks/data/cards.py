@@ -59,7 +59,7 @@ def card_metadata(
     """The YAML part of a card; `built` says what the folder holds, None describes every configuration there can be."""
     spec = source.spec
     terms = licence(spec.licence)
-    metadata: dict[str, Any] = {"pretty_name": spec.title, "license": terms.hub_id}
+    metadata: dict[str, object] = {"pretty_name": spec.title, "license": terms.hub_id}
     if terms.hub_id == "other":
         metadata |= {"license_name": spec.licence.lower(), "license_link": terms.url}
     metadata["language"] = list(source.languages)
@@ -74,17 +74,18 @@ def card_metadata(
     default = min(
         names, key=lambda name: (name != spec.default_config, name == "demo"), default=None
     )
-    metadata["configs"] = []
-    metadata["dataset_info"] = []
+    configs: list[dict[str, object]] = []
+    infos: list[dict[str, object]] = []
     for config in names:
         splits = built[config].splits if built is not None else None
         files = [
             {"split": split, "path": splits[split].path if splits else file_pattern(config, split)}
             for split in (splits or source.splits[config])
         ]
-        entry = {"config_name": config, "data_files": files, "version": spec.version}
-        metadata["configs"].append(entry | ({"default": True} if config == default else {}))
-        info: dict[str, Any] = {"config_name": config, "features": yaml_features(source.columns)}
+        entry: dict[str, object] = {"config_name": config, "data_files": files}
+        entry["version"] = spec.version
+        configs.append(entry | ({"default": True} if config == default else {}))
+        info: dict[str, object] = {"config_name": config, "features": yaml_features(source.columns)}
         if splits:
             info["splits"] = [
                 {"name": name, "num_bytes": split.num_bytes, "num_examples": split.rows}
@@ -92,8 +93,8 @@ def card_metadata(
             ]
             info["download_size"] = sum(split.file_bytes for split in splits.values())
             info["dataset_size"] = sum(split.num_bytes for split in splits.values())
-        metadata["dataset_info"].append(info)
-    return metadata
+        infos.append(info)
+    return {**metadata, "configs": configs, "dataset_info": infos}
 
 
 def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None) -> str:
@@ -122,7 +123,7 @@ def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = N
     )
 
 
-def _gate(source: DatasetSource) -> dict[str, Any]:
+def _gate(source: DatasetSource) -> dict[str, object]:
     spec, terms = source.spec, licence(source.spec.licence)
     kind = "published" if spec.licence.startswith("PhysioNet") else "other"
     prompt = _outside()["texts"][f"gate_{kind}"]
@@ -178,8 +179,8 @@ def croissant_metadata(
 ) -> dict[str, Any]:
     """The description as JSON-LD, whose record sets are called `<config>/<split>`; `built` as in `card_metadata`."""
     spec = source.spec
-    distribution: list[dict[str, Any]] = []
-    record_sets: list[dict[str, Any]] = []
+    distribution: list[dict[str, object]] = []
+    record_sets: list[dict[str, object]] = []
     splits = [
         (config, split)
         for config in _configs(source, built)
@@ -211,13 +212,14 @@ def croissant_metadata(
                 "field": croissant_fields(source.columns, name, reference),
             }
         )
-    metadata: dict[str, Any] = {
+    specifications = ["1.1", "RAI/1.0"] if source.responsible_ai else ["1.1"]
+    metadata: dict[str, object] = {
         "@context": _outside()["croissant_context"],
         "@type": "sc:Dataset",
         "name": spec.name,
         "alternateName": spec.title,
         "description": source.summary,
-        "conformsTo": ["http://mlcommons.org/croissant/1.1"],
+        "conformsTo": [f"http://mlcommons.org/croissant/{name}" for name in specifications],
         "license": licence(spec.licence).url,
         "url": spec.homepage,
         "sameAs": spec.paper,
@@ -228,9 +230,7 @@ def croissant_metadata(
         "inLanguage": list(source.languages),
         "citeAs": spec.citation,
     }
-    if source.responsible_ai:
-        metadata["conformsTo"].append("http://mlcommons.org/croissant/RAI/1.0")
-        metadata |= {f"rai:{name}": value for name, value in source.responsible_ai.items()}
+    metadata |= {f"rai:{name}": value for name, value in source.responsible_ai.items()}
     if spec.access == "credentialed":
         metadata["conditionsOfAccess"] = (
             f"Credentialed; permission is given by the publisher: {spec.homepage}"
@@ -318,7 +318,7 @@ def eval_text(
     return _HEAD.format(task=chosen[0].name, config=leaderboard_config(chosen[0], spec)) + body
 
 
-def _eval_fields(task: TaskSpec) -> dict[str, Any]:
+def _eval_fields(task: TaskSpec) -> dict[str, object]:
     """With the column that names the row, by which the task's scorer finds its item."""
     # A copy each, or YAML would write the second as an alias of the first.
     fields = copy.deepcopy(task.benchmark.eval_fields(task))

@@ -1,6 +1,7 @@
 """What building a dataset needs to know of it: its official files, its columns, and the function that reads them.
 
-Each benchmark's `data.py` has a tuple `SOURCES`; building, cards and Croissant files work from nothing else.
+Each benchmark's `data.py` has a tuple `SOURCES`; building, cards and Croissant files work from
+nothing else.
 """
 
 from __future__ import annotations
@@ -23,22 +24,29 @@ RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
 # Croissant's properties of responsible AI (RAI): of one text, of a list of texts.
 _RAI_TEXTS: Final = "annotationsPerItem dataCollection dataReleaseMaintenancePlan dataSocialImpact"
 _RAI_LISTS: Final = (
-    "annotatorDemographics dataAnnotationAnalysis dataAnnotationPlatform dataAnnotationProtocol dataBiases dataCollectionType "
-    "dataLimitations dataPreprocessingProtocol dataUseCases machineAnnotationTools personalSensitiveInformation"
+    "annotatorDemographics dataAnnotationAnalysis dataAnnotationPlatform dataAnnotationProtocol "
+    "dataBiases dataCollectionType dataLimitations dataPreprocessingProtocol dataUseCases "
+    "machineAnnotationTools personalSensitiveInformation"
 )
 _RAI: Final = dict.fromkeys(_RAI_TEXTS.split(), str) | dict.fromkeys(_RAI_LISTS.split(), list)
 
 
 @dataclass(frozen=True)
 class Pin:
-    """A file at one commit of a public GitHub repository, and the sum that tells whether it is that file."""
+    """A file at one commit of a public GitHub repository, and the sum that tells whether it is that file.
 
-    repository: str  # OWNER/NAME
+    Attributes:
+        repository: OWNER/NAME.
+        size: bytes; None where nobody has said so.
+        blob: git's id of the content, where no SHA-256 is known.
+    """
+
+    repository: str
     commit: str
     path: str
-    size: int | None  # bytes; None where nobody has said so
+    size: int | None
     sha256: str = ""
-    blob: str = ""  # git's id of the content, where no SHA-256 is known
+    blob: str = ""
 
     @property
     def place(self) -> str:
@@ -88,56 +96,61 @@ class OfficialFile:
 class DatasetSource:
     """How the built form of a dataset is made.
 
-    `read` is called with configuration, split and the found files by key, and yields the rows in order; it may begin its work when
-    it is called, and dropping what it returned must end that.
+    `read` is called with configuration, split and the found files by key, and yields the rows in
+    order; it may begin its work when it is called, and dropping what it returned must end that.
+
+    Attributes:
+        changes: against the official files, one a line (share-alike licences ask for it).
+        columns: of every row, the same in all configurations.
+        key: column that no two rows of a split share; the item's id.
+        files: configuration to what it is read from, by a short key.
+        published: ISO 8601.
+        id_names: what the official files, and so people's tables, call the key.
+        licence_note: what the publisher asks for beside the licence, one sentence.
+        published_rows: as the publisher released them.
+        living: configurations still corrected: other numbers of rows are noted, not refused.
+        quick: configurations built from the folder of their release in a second, the default
+            first.
+        generated: such a configuration has no files.
+        known_files: SHA-256 of an official file to its configuration.
+        languages: BCP 47.
+        task_categories: as the Hub names them.
+        responsible_ai: by RAI property.
+        beside: fetched with the official files: labels and prompts that other verbs read.
     """
 
     spec: DatasetSpec
     summary: str
-    changes: tuple[
-        str, ...
-    ]  # against the official files, one a line (share-alike licences ask for it)
-    columns: tuple[Column, ...]  # of every row, the same in all configurations
-    key: str  # column that no two rows of a split share; the item's id
+    changes: tuple[str, ...]
+    columns: tuple[Column, ...]
+    key: str
     splits: Mapping[str, tuple[str, ...]]
-    files: Mapping[
-        str, Mapping[str, OfficialFile]
-    ]  # configuration to what it is read from, by a short key
+    files: Mapping[str, Mapping[str, OfficialFile]]
     read: RowReader
-    published: str  # ISO 8601
+    published: str
     creators: tuple[str, ...]
-    id_names: tuple[str, ...] = ()  # what the official files, and so people's tables, call the key
-    licence_note: str = ""  # what the publisher asks for beside the licence, one sentence
-    published_rows: Mapping[str, Mapping[str, int]] = field(
-        default_factory=dict
-    )  # as the publisher released them
-    living: frozenset[str] = (
-        frozenset()
-    )  # configurations still corrected: other numbers of rows are noted, not refused
-    quick: tuple[
-        str, ...
-    ] = ()  # configurations built from the folder of their release in a second, the default first
-    generated: Mapping[str, Generated] = field(
-        default_factory=dict
-    )  # such a configuration has no files
-    known_files: Mapping[str, str] = field(
-        default_factory=dict
-    )  # SHA-256 of an official file to its configuration
-    # of releases of which not each has every split: the source with what is there, by configuration and place
+    id_names: tuple[str, ...] = ()
+    licence_note: str = ""
+    published_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    living: frozenset[str] = frozenset()
+    quick: tuple[str, ...] = ()
+    generated: Mapping[str, Generated] = field(default_factory=dict)
+    known_files: Mapping[str, str] = field(default_factory=dict)
+    # of releases of which not each has every split: the source with what is there, by configuration
+    # and place
     at: Callable[[str, Path | None], DatasetSource] | None = None
-    languages: tuple[str, ...] = ("en",)  # BCP 47
-    task_categories: tuple[str, ...] = ()  # as the Hub names them
+    languages: tuple[str, ...] = ("en",)
+    task_categories: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    responsible_ai: Mapping[str, str | list[str]] = field(default_factory=dict)  # by RAI property
-    beside: tuple[
-        Pin, ...
-    ] = ()  # fetched with the official files: labels and prompts that other verbs read
+    responsible_ai: Mapping[str, str | list[str]] = field(default_factory=dict)
+    beside: tuple[Pin, ...] = ()
 
     def __post_init__(self) -> None:
         for name, configs in (("splits", set(self.splits)), ("files", set(self.files))):
             if configs != set(self.spec.configs):
                 raise ValueError(
-                    f"{self.spec.name}: {name} has {sorted(configs)}, the spec {sorted(self.spec.configs)}"
+                    f"{self.spec.name}: {name} has {sorted(configs)}, the spec "
+                    f"{sorted(self.spec.configs)}"
                 )
         for config in self.generated:
             if self.files.get(config, "none"):
@@ -152,19 +165,24 @@ class DatasetSource:
             if not isinstance(value, _RAI.get(name, ()))
         ]:
             raise ValueError(
-                f"{self.spec.name}: responsible_ai has {', '.join(wrong)}; texts are {_RAI_TEXTS}; lists of texts {_RAI_LISTS}"
+                f"{self.spec.name}: responsible_ai has {', '.join(wrong)}; texts are {_RAI_TEXTS}; "
+                f"lists of texts {_RAI_LISTS}"
             )
 
     def wanted(self, config: str) -> Mapping[str, OfficialFile]:
         """The official files of a configuration; none of one that is made here."""
         if config not in self.files:
             raise UsageError(
-                f"unknown config {config!r} of {self.spec.name}. Configs: {', '.join(self.spec.configs)}."
+                f"unknown config {config!r} of {self.spec.name}. Configs: "
+                f"{', '.join(self.spec.configs)}."
             )
         return self.files[config]
 
     def pins(self, config: str) -> tuple[Pin, ...]:
-        """What is fetched for a configuration; nothing where the dataset is not open, or a file of it has no pin."""
+        """What is fetched for a configuration.
+
+        Nothing where the dataset is not open, or a file of it has no pin.
+        """
         pins = [file.pin for file in self.wanted(config).values()]
         found = tuple(pin for pin in pins if pin is not None)
         return (
@@ -174,7 +192,10 @@ class DatasetSource:
         )
 
     def placed(self, config: str, place: Path | None) -> DatasetSource:
-        """How a configuration is built from what lies at a place: the source with the splits and files that are there."""
+        """How a configuration is built from what lies at a place.
+
+        The source with the splits and files that are there.
+        """
         return self if self.at is None else self.at(config, place)
 
 
@@ -191,14 +212,18 @@ def file_sha256(path: Path) -> str:
 
 
 def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[str, Path]:
-    """Finds the official files of a configuration at `place`, by their short keys; none for one that is made here."""
+    """Finds the official files of a configuration at `place`, by their short keys.
+
+    None for one that is made here.
+    """
     spec = source.spec
     wanted = source.wanted(config)
     label = f"{spec.name}, config {config}"
     if not wanted:
         if place is not None:
             raise UsageError(
-                f"{label}: made from this package alone, reads no source. Leave out --source ({place})."
+                f"{label}: made from this package alone, reads no source. Leave out --source "
+                f"({place})."
             )
         return {}
     listing = "\n".join(
@@ -211,7 +236,8 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
     if place.is_file():
         if len(wanted) > 1:
             raise UsageError(
-                f"{label}: needs {len(wanted)} files, got the file {place}. Give the folder that holds\n{listing}"
+                f"{label}: needs {len(wanted)} files, got the file {place}. Give the folder that "
+                f"holds\n{listing}"
             )
         return dict.fromkeys(wanted, place)
     found: dict[str, Path] = {}
@@ -236,7 +262,8 @@ def find_files(source: DatasetSource, config: str, place: Path | None) -> dict[s
     if missing:
         listed = "\n".join(missing)
         raise MissingError(
-            f"{label}: {place} lacks\n{listed}\nEach path was looked for there, and every end of it.\n{steps_to_get(spec)}"
+            f"{label}: {place} lacks\n{listed}\nEach path was looked for there, and every end of "
+            f"it.\n{steps_to_get(spec)}"
         )
     return found
 
@@ -246,11 +273,14 @@ _FOLDERS_ABOVE = 3
 
 
 def repository_file(place: Path | None, path: str, *, repository: str) -> Path:
-    """Finds a repository file; `place`: a checkout, folder above or inside, or the file. A whole path counts before its end."""
+    """Finds a repository file; `place`: a checkout, folder above or inside, or the file.
+
+    A whole path counts before its end.
+    """
     if place is None:
         raise UsageError(
-            f"official prompts are read from the authors' files. Clone {repository} and give its folder with --upstream, or use "
-            "--prompts own."
+            f"official prompts are read from the authors' files. Clone {repository} and give its "
+            "folder with --upstream, or use --prompts own."
         )
     place = place.expanduser()
     ends = _ends(path)
@@ -263,8 +293,9 @@ def repository_file(place: Path | None, path: str, *, repository: str) -> Path:
         if each.is_file():
             return each
     raise MissingError(
-        f"{place}: the authors' {path} is not there (looked for in {folder}, in {below} and in the folders above; in {folder} also "
-        f"as {' or '.join(ends)}). Clone {repository} and give its folder with --upstream."
+        f"{place}: the authors' {path} is not there (looked for in {folder}, in {below} and in the "
+        f"folders above; in {folder} also as {' or '.join(ends)}). Clone {repository} and give its "
+        "folder with --upstream."
     )
 
 
@@ -320,8 +351,8 @@ def chosen_options(
             )
         if not option.lowest <= value <= option.highest:
             raise UsageError(
-                f"{label}: --{name} must be from {option.lowest:,} to {option.highest:,}, got {value:,}. "
-                f"It is {option.description}."
+                f"{label}: --{name} must be from {option.lowest:,} to {option.highest:,}, got "
+                f"{value:,}. It is {option.description}."
             )
         chosen[name] = value
     return chosen

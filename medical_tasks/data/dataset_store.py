@@ -1,6 +1,7 @@
 """Built datasets on disk: where they are, which are whole, and their rows.
 
-Only what the marker names, written last, exists for this package; parquet files are named by content, so none is written over.
+Only what the marker names, written last, exists for this package; parquet files are named by
+content, so none is written over.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ class BuiltConfig:
 
 
 def datasets_home() -> Path:
-    """Returns the folder of built datasets: `$MEDICAL_TASKS_DATA`, or one in the user's data directory."""
+    """Returns the folder of built datasets.
+
+    `$MEDICAL_TASKS_DATA`, or one in the user's data directory.
+    """
     chosen = os.environ.get("MEDICAL_TASKS_DATA")
     return (
         Path(chosen).expanduser()
@@ -84,7 +88,10 @@ def built_name(folder: Path) -> str | None:
 
 
 def built_configs(folder: Path) -> dict[str, BuiltConfig]:
-    """Which configurations a folder holds, by its marker alone; none without a marker or a folder."""
+    """Which configurations a folder holds, by its marker alone.
+
+    None without a marker or a folder.
+    """
     content = _read_marker(folder)
     if content is None:
         return {}
@@ -121,14 +128,18 @@ def split_names(split: str) -> tuple[str, ...]:
 
 
 def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None) -> str:
-    """Writes a split, or a sum of some, as recipes have it: the parts in the order in which they were built."""
+    """Writes a split, or a sum of some, as recipes have it.
+
+    The parts in the order in which they were built.
+    """
     wanted, built = split_names(split), built_config(folder, config, spec).splits
     if missing := [name for name in wanted if name not in built]:
         there = "+".join(name for name in built if name in wanted) or " or --split ".join(built)
         said = f"split {missing[0]} is" if len(missing) == 1 else f"splits {', '.join(missing)} are"
         raise UsageError(
-            f"{folder}: config {config}: {said} not built; it has {', '.join(built)}. Take --split {there}, or build "
-            f"{spec.name if spec else folder.name} again from files that have what is missing."
+            f"{folder}: config {config}: {said} not built; it has {', '.join(built)}. Take --split "
+            f"{there}, or build {spec.name if spec else folder.name} again from files that have "
+            "what is missing."
         )
     return "+".join(name for name in built if name in wanted)
 
@@ -154,7 +165,10 @@ class _Row(Mapping[str, Any]):
 def read_rows(
     folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None
 ) -> list[Mapping[str, Any]]:
-    """Reads the rows of a built split when they are looked at; the latest alone are kept. See `read_tables`."""
+    """Reads the rows of a built split when they are looked at; the latest alone are kept.
+
+    See `read_tables`.
+    """
 
     @lru_cache(maxsize=_GROUPS_KEPT)
     @doing("load the rows of the dataset")
@@ -178,7 +192,8 @@ def read_tables(
 
     With `spec` the version is checked too, and messages say how to get the official files.
     """
-    # In one thread: where memory is short, threads that cannot be started are waited for without end.
+    # In one thread: where memory is short, threads that cannot be started are waited for without
+    # end.
     return {
         name: file.read(use_threads=False)
         for name, file in _open(folder, config, split, spec).items()
@@ -189,8 +204,8 @@ def _open(folder: Path, config: str, split: str, spec: DatasetSpec | None) -> di
     built = built_config(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
-            f"{folder}: config {config} was built in version {built.version}, this suite reads {spec.version}. Build it "
-            f"again: medical-tasks build {spec.name} --config {config}"
+            f"{folder}: config {config} was built in version {built.version}, this suite reads "
+            f"{spec.version}. Build it again: medical-tasks build {spec.name} --config {config}"
         )
     names = split_names(built_split(folder, config, split, spec=spec))
     return {name: _file(folder, config, built.splits[name], spec) for name in names}
@@ -203,7 +218,8 @@ def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltCo
         have = f"; built there: {', '.join(configs)}" if configs else ""
         name = spec.name if spec else folder.name
         raise MissingError(
-            f"{name}: config {config} is not built in {folder}{have}. {_steps(folder, config, spec)}"
+            f"{name}: config {config} is not built in {folder}{have}. "
+            f"{_steps(folder, config, spec)}"
         )
     return configs[config]
 
@@ -217,8 +233,9 @@ def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None
     digest = file_sha256(path)
     if digest != entry.sha256:
         raise UsageError(
-            f"{path}: not the file that was built (SHA-256 {digest[:12]}..., the marker says {entry.sha256[:12]}...). "
-            f"Build it again: medical-tasks build {spec.name if spec else folder.name} --config {config}"
+            f"{path}: not the file that was built (SHA-256 {digest[:12]}..., the marker says "
+            f"{entry.sha256[:12]}...). Build it again: medical-tasks build "
+            f"{spec.name if spec else folder.name} --config {config}"
         )
     import pyarrow.parquet as pq
 
@@ -253,27 +270,32 @@ def _read_marker(folder: Path) -> dict[str, Any] | None:
         raise _damaged(folder, "not an object with format, dataset and configs")
     if content["format"] != FORMAT:
         raise UsageError(
-            f"{path}: format {content['format']!r}, this version reads {FORMAT}. Upgrade medical-tasks, or build the "
-            "dataset into another folder."
+            f"{path}: format {content['format']!r}, this version reads {FORMAT}. Upgrade "
+            "medical-tasks, or build the dataset into another folder."
         )
     return content
 
 
 def _damaged(folder: Path, reason: str) -> UsageError:
     return UsageError(
-        f"{folder / MARKER}: damaged ({reason}). Delete the folder and build the dataset again, or choose another --out."
+        f"{folder / MARKER}: damaged ({reason}). Delete the folder and build the dataset again, or "
+        "choose another --out."
     )
 
 
 def source_files(source: str) -> list[Path]:
-    """Finds the files whose text `leakcheck` looks for: of a built dataset by name or folder, or a file or a folder of them."""
+    """Finds the files whose text `leakcheck` looks for.
+
+    Of a built dataset by name or folder, or a file or a folder of them.
+    """
     path = named_path(source)
     if not found_at(path):
         built = datasets_home() / source
         if "/" in source or not found_at(built) or not built_configs(built):
             raise MissingError(
-                f"{source}: neither a file or folder nor a built dataset. Give --source the official files' folder, or build the "
-                f"dataset: medical-tasks build {source} (`medical-tasks list` names them)."
+                f"{source}: neither a file or folder nor a built dataset. Give --source the "
+                f"official files' folder, or build the dataset: medical-tasks build {source} "
+                "(`medical-tasks list` names them)."
             )
         path = built
     if path.is_dir() and built_name(path) is not None:
@@ -289,7 +311,10 @@ _STAGE_PREFIX = ".building-"
 
 @contextlib.contextmanager
 def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltConfig]]]:
-    """Opens a dataset's folder for a build, gone again if nothing came of it; yields an empty stage in it, and what was built."""
+    """Opens a dataset's folder for a build, gone again if nothing came of it.
+
+    Yields an empty stage in it, and what was built.
+    """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
     made = not folder.exists()
@@ -301,7 +326,8 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
             holds = built_name(folder)
             if holds is None and any(not entry.name.startswith(".") for entry in folder.iterdir()):
                 raise UsageError(
-                    f"{folder}: is not empty and holds no built dataset (no {MARKER}). Choose a new folder with --out."
+                    f"{folder}: is not empty and holds no built dataset (no {MARKER}). Choose a "
+                    "new folder with --out."
                 )
             if holds not in (None, name):
                 raise UsageError(

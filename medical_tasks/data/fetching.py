@@ -1,7 +1,8 @@
 """Fetches the official files of open datasets, each from the commit it is pinned at: the right file, or none.
 
-A file has its name when its sum is the pinned one; until then it is NAME.part, with which the next attempt goes on. Fetching is
-asked for by name, so that the variables which keep other libraries from the Hub do not stop it.
+A file has its name when its sum is the pinned one; until then it is NAME.part, with which the next
+attempt goes on. Fetching is asked for by name, so that the variables which keep other libraries
+from the Hub do not stop it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ pause = time.sleep  # tests do not wait
 
 
 class _FetchError(Exception):
-    """An attempt that failed; `wait`: for how many seconds before the next one, if the server says so; `final`: there is none."""
+    """An attempt that failed.
+
+    `wait`: for how many seconds before the next one, if the server says so; `final`: there is none.
+    """
 
     def __init__(self, said: str, *, wait: int | None = None, final: bool = False) -> None:
         super().__init__(said)
@@ -72,7 +76,10 @@ def build_dataset(
     partial: bool = False,
     fetch: bool = False,
 ) -> BuiltDataset:
-    """Builds or, with `fetch`, fetches and builds one configuration of a dataset; see `data.building.build_source`."""
+    """Builds or, with `fetch`, fetches and builds one configuration of a dataset.
+
+    See `data.building.build_source`.
+    """
     if fetch and source is not None:
         raise UsageError(
             f"--fetch and --source {source}: the files come from one or the other. Leave one out."
@@ -90,7 +97,10 @@ def build_dataset(
 
 
 def fetch(source: DatasetSource, config: str) -> Path:
-    """Fetches the official files of a configuration that are not there yet; returns their folder, laid out as checkouts."""
+    """Fetches the official files of a configuration that are not there yet.
+
+    Returns their folder, laid out as checkouts.
+    """
     spec, label = source.spec, f"{source.spec.name}, config {config}"
     wanted, pins = source.wanted(config), source.pins(config)
     if not wanted:
@@ -116,8 +126,9 @@ def fetch(source: DatasetSource, config: str) -> Path:
                 except _FetchError as error:
                     size = "" if pin.size is None else f"{pin.size:,} bytes, "
                     raise MissingError(
-                        f"{label}: {address} cannot be fetched: {error}. Expected: {size}{pin.expected}. Give the command again "
-                        f"later, name a mirror (export {MIRROR}=URL), or get the files by hand.\n{by_hand}"
+                        f"{label}: {address} cannot be fetched: {error}. Expected: "
+                        f"{size}{pin.expected}. Give the command again later, name a mirror "
+                        f"(export {MIRROR}=URL), or get the files by hand.\n{by_hand}"
                     ) from error
     except OSError as error:
         raise write_error(folder, error, work="file", other="MEDICAL_TASKS_DATA") from error
@@ -128,7 +139,10 @@ _fetched = fetch  # in `build_dataset` its name is that of an option
 
 
 def confirmed(source: DatasetSource, config: str) -> bool:
-    """Asks on a terminal whether to fetch and build a configuration; elsewhere, or where there is nothing to fetch, no."""
+    """Asks on a terminal whether to fetch and build a configuration.
+
+    Elsewhere, or where there is nothing to fetch, no.
+    """
     pins = source.pins(config)
     on_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
     if (
@@ -151,8 +165,9 @@ def _base() -> str:
     given = os.environ.get(MIRROR, "").rstrip("/") or _RAW
     if not _ADDRESS.fullmatch(given):
         raise UsageError(
-            f"{MIRROR} must be an address that stands for {_RAW}, such as http://mirror.example:8080/raw, without a user, "
-            f"? or #; got {given.rpartition('@')[2]!r}."
+            f"{MIRROR} must be an address that stands for {_RAW}, such as "
+            "http://mirror.example:8080/raw, without a user, ? or #; got "
+            f"{given.rpartition('@')[2]!r}."
         )
     return given
 
@@ -183,7 +198,10 @@ def _client(base: str) -> httpx.Client:
 
 
 def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
-    """Fetches one file, if it is not there; what is wrong is gone afterwards, what is right and not whole stays as `.part`."""
+    """Fetches one file, if it is not there.
+
+    What is wrong is gone afterwards, what is right and not whole stays as `.part`.
+    """
     if target.is_file() and pin.found(target) == pin.expected:
         return
     part = target.with_name(f"{target.name}.part")
@@ -235,12 +253,7 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
             have = _begin(response, part, have)
             if not have:
                 part.unlink(missing_ok=True)
-            length = response.headers.get("Content-Length", "")
-            size = (
-                have + int(length)
-                if length.isdecimal() and "Content-Encoding" not in response.headers
-                else pin.size
-            )
+            size = _announced(response, have) or pin.size
             if size is not None and size != (pin.size or size):
                 part.unlink(missing_ok=True)
                 raise _FetchError(f"a file of {size:,} bytes is there", final=True)
@@ -260,6 +273,16 @@ def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
         raise _FetchError(str(error) or type(error).__name__, final=away) from error
     if pin.size is not None and have < pin.size:
         raise _FetchError(f"cut off after {have:,} bytes")
+
+
+def _announced(response: httpx.Response, have: int) -> int:
+    """The whole size of a file, of which so many bytes are there.
+
+    0 where the server does not say.
+    """
+    length = response.headers.get("Content-Length", "")
+    plain = length.isdecimal() and "Content-Encoding" not in response.headers
+    return have + int(length) if plain else 0
 
 
 def _begin(response: httpx.Response, part: Path, have: int) -> int:

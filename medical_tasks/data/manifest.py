@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import own_benchmarks
@@ -46,7 +45,7 @@ def manifest_text(benchmarks: Sequence[Benchmark] | None = None) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
+def _benchmark(benchmark: Benchmark) -> dict[str, object]:
     return {
         "name": benchmark.name,
         "title": benchmark.title,
@@ -56,13 +55,13 @@ def _benchmark(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-def _dataset(dataset: DatasetSpec) -> dict[str, Any]:
+def _dataset(dataset: DatasetSpec) -> dict[str, object]:
     entry = dataclasses.asdict(dataset)
     entry["builder"] = f"dataset_builders/{dataset.name}/build.py"
     return entry
 
 
-def _task(task: TaskSpec) -> dict[str, Any]:
+def _task(task: TaskSpec) -> dict[str, object]:
     return {
         "name": task.name,
         "lighteval": None if task.outside_lighteval else f"{task.harness_name}|0",

@@ -33,27 +33,33 @@ from medical_tasks.spec import Asking, Benchmark, DatasetSpec, Item, MultiStep, 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskData:
-    """Items of a task, and where they come from."""
+    """Items of a task, and where they come from.
+
+    Attributes:
+        revision: what the recipe says of the data: name, configuration, split, version and
+            hashes.
+        exemplars: rows that worked examples are drawn from, for a task that shows some.
+        shard: which part of the items these are, such as 2/8.
+        subset: how they were drawn from all.
+        found: scoring arguments that lie beside the data, such as a second set of labels.
+    """
 
     items: list[Item]
     config: str
     folder: Path
-    revision: dict[
-        str, Any
-    ]  # what the recipe says of the data: name, configuration, split, version and hashes
-    exemplars: Sequence[
-        Mapping[str, Any]
-    ] = ()  # rows that worked examples are drawn from, for a task that shows some
-    shard: str | None = None  # which part of the items these are, such as 2/8
-    subset: Mapping[str, Any] | None = None  # how they were drawn from all
+    revision: dict[str, Any]
+    exemplars: Sequence[Mapping[str, Any]] = ()
+    shard: str | None = None
+    subset: Mapping[str, Any] | None = None
     drawn_from: Sequence[Item] = ()
-    found: Mapping[str, str] = field(
-        default_factory=dict
-    )  # scoring arguments that lie beside the data, such as a second set of labels
+    found: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The revision without the official files' names: the same rows are the same data, whatever the file was called."""
+        """The revision without the official files' names.
+
+        The same rows are the same data, whatever the file was called.
+        """
         return {name: value for name, value in self.revision.items() if name != "source"}
 
     @property
@@ -62,7 +68,7 @@ class TaskData:
         return self.drawn_from or self.items
 
     @property
-    def part(self) -> dict[str, Any]:
+    def part(self) -> dict[str, object]:
         """What the recipe says of items that are not all."""
         return {
             name: value
@@ -72,7 +78,10 @@ class TaskData:
 
 
 def read_shard(text: str | None) -> tuple[int, int]:
-    """Reads which of how many parts of a task's items is asked; every n-th item, so that parts take about equally long."""
+    """Reads which of how many parts of a task's items is asked.
+
+    Every n-th item, so that parts take about equally long.
+    """
     found = re.fullmatch(
         "([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", "1/1" if text is None else str(text), re.ASCII
     )
@@ -95,8 +104,8 @@ def load_task_data(
 ) -> TaskData:
     """Reads the items of a task, of its own split or of `split`, which can be several with `+` between.
 
-    `data`: folder of the built dataset, or one that holds it under its name; the user's data home by default. `drawn`: how many of
-    the items are drawn at random, and the seed.
+    `data`: folder of the built dataset, or one that holds it under its name; the user's data home
+    by default. `drawn`: how many of the items are drawn at random, and the seed.
     """
     part, parts = read_shard(shard)
     check_least({"--max-samples": max_samples})
@@ -106,8 +115,8 @@ def load_task_data(
     asked = split or task.split
     if task.exemplars in split_names(asked):
         raise UsageError(
-            f"{task.name}: its worked examples come from the split {task.exemplars}, so that cannot be asked. Choose another "
-            "--split, or a task without examples."
+            f"{task.name}: its worked examples come from the split {task.exemplars}, so that "
+            "cannot be asked. Choose another --split, or a task without examples."
         )
     rows = read_rows(folder, chosen, asked, spec=spec)
     asked = built_split(folder, chosen, asked)
@@ -115,15 +124,15 @@ def load_task_data(
     if len({item.id for item in items}) < len(items):
         twice = [name for name, times in Counter(item.id for item in items).items() if times > 1]
         raise UsageError(
-            f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the first is {twice[0]}), so that they "
-            "are no one set of questions. Ask one at a time."
+            f"{task.name}: {len(twice):,} ids stand in more than one of the splits {asked} (the "
+            f"first is {twice[0]}), so that they are no one set of questions. Ask one at a time."
         )
     if not items:
         raise UsageError(
-            f"{task.name}: configuration {chosen} of {spec.name} in {folder} has no question of this task among its {len(rows):,} "
-            "rows. Choose another with --config."
+            f"{task.name}: configuration {chosen} of {spec.name} in {folder} has no question of "
+            f"this task among its {len(rows):,} rows. Choose another with --config."
         )
-    revision: dict[str, Any] = {
+    revision: dict[str, object] = {
         "name": spec.name,
         "config": chosen,
         "split": asked,
@@ -173,8 +182,9 @@ def leaking_examples(
     found = [item.id for item in items if prompts.example(item).leaks]
     if found and tell:
         print(
-            f"note: {task.name}: the worked example ({prompts.name} prompts) is the item itself, answer included, for {len(found)} "
-            f"of {len(items)} items: {', '.join(found)}. They are asked and counted; leaking_examples in the recipe names them.",
+            f"note: {task.name}: the worked example ({prompts.name} prompts) is the item itself, "
+            f"answer included, for {len(found)} of {len(items)} items: {', '.join(found)}. They "
+            "are asked and counted; leaking_examples in the recipe names them.",
             file=sys.stderr,
         )
     return found
@@ -192,22 +202,29 @@ def locate(spec: DatasetSpec, data: Path | None, config: str | None) -> tuple[Pa
         print(f"note: configuration {config}, the only one in {folder}", file=sys.stderr)
     if config is not None and config not in spec.configs:
         raise UsageError(
-            f"dataset {spec.name} has no configuration {config!r}. It has: {', '.join(spec.configs)}."
+            f"dataset {spec.name} has no configuration {config!r}. It has: "
+            f"{', '.join(spec.configs)}."
         )
     if (holds := built_name(folder)) not in (None, spec.name):
         raise UsageError(
-            f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of {spec.name}."
+            f"{folder}: holds the dataset {holds}, not {spec.name}. Give --data the folder of "
+            f"{spec.name}."
         )
-    if config is None and spec.default_config not in built:
-        real = [each for each in spec.configs if each in built and each != "demo"]
-        if len(real) > 1:
-            raise UsageError(
-                f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config."
-            )
-        config = next(iter(real), None)
-    chosen = config or spec.default_config
+    chosen = config or _usual_config(spec, built)
     built_config(folder, chosen, spec)  # or says how to get it
     return folder, chosen
+
+
+def _usual_config(spec: DatasetSpec, built: Sequence[str]) -> str:
+    """The default configuration, or the one real one where that is not built."""
+    real = [config for config in spec.configs if config in built and config != "demo"]
+    if spec.default_config in built or not real:
+        return spec.default_config
+    if len(real) > 1:
+        raise UsageError(
+            f"dataset {spec.name} is built as {', '.join(real)}. Say which with --config."
+        )
+    return real[0]
 
 
 def obtain(
@@ -218,7 +235,10 @@ def obtain(
     *,
     agreed: Callable[[DatasetSource, str], bool],
 ) -> tuple[Path, str]:
-    """As `locate`; what is not built in the user's data home is fetched and built there first, if that is agreed."""
+    """As `locate`.
+
+    What is not built in the user's data home is fetched and built there first, if that is agreed.
+    """
     try:
         return locate(spec, data, config)
     except MissingError:
@@ -234,7 +254,10 @@ def obtain(
 
 
 def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows' content; unlike the parquet file's bytes it does not depend on who wrote the file."""
+    """The rows' content.
+
+    Unlike the parquet file's bytes it does not depend on who wrote the file.
+    """
     digest = hashlib.sha256()
     for row in rows:
         digest.update(
@@ -261,7 +284,10 @@ def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> 
 
 
 def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
-    """Takes the items whose hashed ids are smallest: the same ones whatever the order, and nested for growing numbers."""
+    """Takes the items whose hashed ids are smallest.
+
+    The same ones whatever the order, and nested for growing numbers.
+    """
     if max_samples is None or max_samples >= len(items):
         return list(items)
     ranked = sorted(items, key=lambda item: hashlib.sha256(item.id.encode()).digest())
@@ -272,7 +298,8 @@ def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
 def first_items(task: TaskSpec, items: Sequence[Item], max_samples: int | None) -> list[Item]:
     """Takes at most `max_samples` items of a task; whole clusters where its scores compare their items.
 
-    Of families of 7, 7 and 6 items, `max_samples=15` takes the first two, 14 items; a larger number takes these and more.
+    Of families of 7, 7 and 6 items, `max_samples=15` takes the first two, 14 items; a larger number
+    takes these and more.
     """
     if not task.drawn_whole or max_samples is None or max_samples >= len(items):
         return subset(items, max_samples)
@@ -286,8 +313,9 @@ def first_items(task: TaskSpec, items: Sequence[Item], max_samples: int | None) 
         kept.add(cluster)
     if not kept:
         raise UsageError(
-            f"{task.name}: --max-samples {max_samples} is smaller than the first group of items that are scored together, "
-            f"which has {max_samples - left}. Give at least {max_samples - left}."
+            f"{task.name}: --max-samples {max_samples} is smaller than the first group of items "
+            f"that are scored together, which has {max_samples - left}. Give at least "
+            f"{max_samples - left}."
         )
     return [item for item in items if item.cluster in kept]
 
@@ -313,7 +341,10 @@ def read_drawn(arguments: WithSubset, *, max_samples: int | None = None) -> Draw
 
 
 def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
-    """Draws a stratified random sample of a task's items; whole clusters where its scores compare their items."""
+    """Draws a stratified random sample of a task's items.
+
+    Whole clusters where its scores compare their items.
+    """
     if drawn is None:
         return data
     from medical_tasks.scoring.finite import allocate, cell_of, unit_of
@@ -321,8 +352,9 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
     size, seed = drawn
     if size > len(data.items):
         raise UsageError(
-            f"{task.name}: --subset {size} is more than its {len(data.items):,} items (configuration {data.config}, split "
-            f"{data.revision['split']}). Give at most that, or leave it out to take all."
+            f"{task.name}: --subset {size} is more than its {len(data.items):,} items "
+            f"(configuration {data.config}, split {data.revision['split']}). Give at most that, or "
+            "leave it out to take all."
         )
     cells: dict[str, str] = {}  # of each item or cluster
     for item in data.items:
@@ -337,7 +369,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         if left[place] >= 0:
             kept.add(unit)
     items = [item for item in data.items if unit_of(task, item) in kept]
-    told: dict[str, Any] = {"asked": size, "seed": seed, "of": len(data.items)}
+    told: dict[str, object] = {"asked": size, "seed": seed, "of": len(data.items)}
     told |= {
         "units": "clusters" if task.drawn_whole else "items",
         "drawn": wanted,
@@ -362,15 +394,18 @@ OWN_CONFIG: Final = "own"
 
 
 def source_configs(source: DatasetSource) -> tuple[str, ...]:
-    """The configurations that `--source` can build, the default one first; an error for a dataset that has none."""
+    """The configurations that `--source` can build, the default one first.
+
+    An error for a dataset that has none.
+    """
     if source.quick:
         return source.quick
     if OWN_CONFIG in source.spec.configs and len(source.files[OWN_CONFIG]) == 1:
         return (OWN_CONFIG,)
     name = source.spec.name
     raise UsageError(
-        f"--source: the dataset {name} is not made of one file of your own. Leave it out, and build the dataset first: "
-        f"medical-tasks build {name} --help"
+        f"--source: the dataset {name} is not made of one file of your own. Leave it out, and "
+        f"build the dataset first: medical-tasks build {name} --help"
     )
 
 
@@ -431,7 +466,10 @@ def run_data(
     source: Path | None,
     whole: bool = False,
 ) -> Iterator[TaskData]:
-    """Reads the data that a run was on, as they are here, for a `with` block; `whole`: not only the items that were asked."""
+    """Reads the data that a run was on, as they are here, for a `with` block.
+
+    `whole`: not only the items that were asked.
+    """
     ran = recipe["data"]
     with with_source(task, source=source, data=data, config=ran["config"]) as (folder, _):
         part = {} if whole else asked_part(recipe)
@@ -444,7 +482,8 @@ def check_lengths(task: TaskSpec, items: Sequence[Item], responses: Sequence[str
     """Refuses responses that cannot be one for each item."""
     if len(items) != len(responses):
         raise UsageError(
-            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response for each item."
+            f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response "
+            "for each item."
         )
 
 
@@ -464,7 +503,7 @@ def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
         )
 
 
-def check_settings(task: TaskSpec, arguments: Mapping[str, Any]) -> None:
+def check_settings(task: TaskSpec, arguments: Mapping[str, object]) -> None:
     """Refuses a setting that a task's questions do not have."""
     if unknown := [name for name in arguments if name not in task.arguments]:
         takes = f"It takes: {', '.join(task.arguments)}." if task.arguments else "It takes none."
@@ -474,7 +513,7 @@ def check_settings(task: TaskSpec, arguments: Mapping[str, Any]) -> None:
 
 
 def whole_setting(
-    task: str, name: str, value: Any, *, usual: int, lowest: int = 1, most: int
+    task: str, name: str, value: object, *, usual: int, lowest: int = 1, most: int
 ) -> int:
     """Reads a setting that is a whole number; `usual` where it is not given."""
     if value is None:

@@ -1,6 +1,7 @@
 """What the authors of a benchmark say to a model, read out of their Python files as data: parsed (`ast`), never imported or run.
 
-Only what can be read with certainty is taken (literals, names, their sum, f-strings without formats); all else is an error.
+Only what can be read with certainty is taken (literals, names, their sum, f-strings without
+formats); all else is an error.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ def parse_python(path: Path, unknown: Unknown) -> ast.Module:
 
 
 def template_of(node: ast.expr, known: Mapping[str, Template], unknown: Unknown) -> Template:
-    """Makes a template of an expression; `known`: what names, and whole expressions as `ast.unparse` writes them, stand for."""
+    """Makes a template of an expression.
+
+    `known`: what names, and whole expressions as `ast.unparse` writes them, stand for.
+    """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return (node.value,)
     if isinstance(node, ast.JoinedStr):
@@ -65,7 +69,10 @@ def template_of(node: ast.expr, known: Mapping[str, Template], unknown: Unknown)
 def joined(
     statements: Sequence[ast.stmt], known: Mapping[str, Template], unknown: Unknown
 ) -> dict[str, Template]:
-    """The texts that assignments make one after the other, up to a loop; lists and numbers among them are passed over."""
+    """The texts that assignments make one after the other, up to a loop.
+
+    Lists and numbers among them are passed over.
+    """
     texts: dict[str, Template] = {}
     for node in statements:
         if isinstance(node, ast.While):
@@ -96,5 +103,8 @@ def fill(template: Template, values: Mapping[str, str]) -> str:
 
 
 def marked(template: Template) -> str:
-    """A template as one text, for a hash; NUL, which no text of theirs holds, stands around the slots."""
+    """A template as one text, for a hash.
+
+    NUL, which no text of theirs holds, stands around the slots.
+    """
     return "".join(part if isinstance(part, str) else f"\0{part.name}\0" for part in template)

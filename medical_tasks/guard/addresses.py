@@ -1,6 +1,7 @@
 """Where an address leads: to this machine, or away from it; only the plainest spellings count as this machine.
 
-Libraries disagree about odd ones, and what is read one way here and connected to in another way there is a leak.
+Libraries disagree about odd ones, and what is read one way here and connected to in another way
+there is a leak.
 """
 
 from __future__ import annotations
@@ -23,16 +24,19 @@ _HIGHEST_PORT = 65535
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """What a URL names, or a user as a host, which has the scheme `host`."""
+    """What a URL names, or a user as a host, which has the scheme `host`.
+
+    Attributes:
+        host: lower-case name, or an IP address in its standard form; empty for a unix socket.
+        port: the one connected to, also where the URL leaves it out; of a host that a user
+            names None is any.
+        socket: path of the unix socket.
+    """
 
     scheme: str
-    host: str = (
-        ""  # lower-case name, or an IP address in its standard form; empty for a unix socket
-    )
-    port: int | None = (
-        None  # the one connected to, also where the URL leaves it out; of a host that a user names None is any
-    )
-    socket: str = ""  # path of the unix socket
+    host: str = ""
+    port: int | None = None
+    socket: str = ""
 
     def __str__(self) -> str:
         if self.socket:
@@ -42,7 +46,10 @@ class Address:
 
 
 def read_address(url: str) -> Address | None:
-    """Reads an absolute URL; None where two readers could differ (user part, backslash, blanks, letters beyond ASCII)."""
+    """Reads an absolute URL.
+
+    None where two readers could differ (user part, backslash, blanks, letters beyond ASCII).
+    """
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         return None
     try:
@@ -50,9 +57,7 @@ def read_address(url: str) -> Address | None:
     except ValueError:
         return None
     if parts.scheme == UNIX_SCHEME:
-        path = unquote(parts.netloc)
-        plain = "@" not in parts.netloc and path.startswith("/") and path.isprintable()
-        return Address(scheme=parts.scheme, socket=path) if plain else None
+        return _socket(parts.netloc)
     found = _AUTHORITY.fullmatch(parts.netloc)
     if found is None or not parts.scheme:
         return None
@@ -63,15 +68,25 @@ def read_address(url: str) -> Address | None:
     return Address(scheme=parts.scheme, host=host, port=port)
 
 
+def _socket(quoted: str) -> Address | None:
+    path = unquote(quoted)
+    plain = "@" not in quoted and path.startswith("/") and path.isprintable()
+    return Address(scheme=UNIX_SCHEME, socket=path) if plain else None
+
+
 def read_host(text: str) -> Address:
-    """Reads a host as `--allow-remote` takes it: `name`, `name:port`, an IP address, `[IPv6]:port`."""
+    """Reads a host as `--allow-remote` takes it.
+
+    `name`, `name:port`, an IP address, `[IPv6]:port`.
+    """
     address = read_address(
         f"host://[{text}]" if text.count(":") > 1 and "[" not in text else f"host://{text}"
     )
     if address is None or "/" in text or "?" in text or "#" in text:
         raise UsageError(
-            f"--allow-remote takes a host as the endpoint's URL names it, as in api.example.org or 10.0.0.7:8000, got {text!r}. "
-            "No scheme, path, user or pattern; give the option once for each host."
+            "--allow-remote takes a host as the endpoint's URL names it, as in api.example.org or "
+            f"10.0.0.7:8000, got {text!r}. No scheme, path, user or pattern; give the option once "
+            "for each host."
         )
     return address
 
@@ -98,7 +113,10 @@ def is_loopback_host(url: str) -> bool:
 
 
 def is_local(url: str) -> bool:
-    """Says whether text sent to a URL stays here: `localhost` counts only when every address that it has is a loopback one."""
+    """Says whether text sent to a URL stays here.
+
+    `localhost` counts only when every address that it has is a loopback one.
+    """
     address = read_address(url)
     if address is None or not is_loopback_host(url):
         return False

@@ -1,4 +1,7 @@
-"""Every text in a file: what `leakcheck` looks through in a run's folder, by content (`leak_views`), not by name."""
+"""Every text in a file.
+
+What `leakcheck` looks through in a run's folder, by content (`leak_views`), not by name.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ _PNG_FACTS = (
 
 
 class Looking:
-    """Looks through one file, unpacking into the empty folder `scratch`; of `pictures` and fonts only the bytes are looked at."""
+    """Looks through one file, unpacking into the empty folder `scratch`.
+
+    Of `pictures` and fonts only the bytes are looked at.
+    """
 
     def __init__(self, scratch: Path) -> None:
         self.reasons: dict[str, None] = {}
@@ -76,7 +82,10 @@ class Looking:
 
     @contextmanager
     def _noted(self, what: str) -> Iterator[None]:
-        """Notes that `what` cannot be read, whatever is raised: parsers raise errors of any kind."""
+        """Notes that `what` cannot be read, whatever is raised.
+
+        Parsers raise errors of any kind.
+        """
         try:
             yield
         except (
@@ -166,7 +175,8 @@ class Looking:
         if form or whole:
             before = dict(self.reasons)
             yield from self._stream(io.BytesIO(raw), depth)
-            # A hash may begin like anything; bytes that were lost in a text are the file around it, which was opened.
+            # A hash may begin like anything; bytes that were lost in a text are the file around it,
+            # which was opened.
             if form and (len(raw) <= _HASH_BYTES or raw.count(b"\xef\xbf\xbd") > len(raw) / 50):
                 self.reasons = before
             return
@@ -254,7 +264,7 @@ class Looking:
         yield from self._found([part for pair in (said or {}).items() for part in pair], depth)
         yield from self._rows((row for batch in batches for row in batch.to_pylist()), depth)
 
-    def _rows(self, rows: Iterable[Any], depth: int) -> Iterator[str]:
+    def _rows(self, rows: Iterable[object], depth: int) -> Iterator[str]:
         values = Values(whole=True)
         for row in rows:
             yield from self._found(values.add(row), depth)
@@ -295,7 +305,10 @@ class Looking:
         yield from self._found([stream.read()], depth)
 
     def _sqlite(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
-        """All values of all tables, of a copy: opening the file itself would change it. What was written last may be in its log."""
+        """All values of all tables, of a copy: opening the file itself would change it.
+
+        What was written last may be in its log.
+        """
         with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
             copy = Path(folder) / "database"
             with copy.open("wb") as out:
@@ -349,7 +362,7 @@ def _running(block: bytes) -> int:
     return len(block) - min(len(block.rstrip(_ENCODED)), len(block.rstrip(_LISTED)))
 
 
-def _parts(stream: Any) -> Iterator[bytes]:
+def _parts(stream: IO[bytes]) -> Iterator[bytes]:
     return iter(partial(stream.read, _CHUNK), b"")
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from medical_tasks.errors import MedicalTasksError, UsageError, failure_kind, listed
 from medical_tasks.guard.leak_views import Values, readings
@@ -36,7 +36,10 @@ class SourceRow:
 
 
 def readable_files(path: Path, *, named: str) -> list[Path]:
-    """Finds the files of a source, in subfolders too; one of another form is an error, since what is not read proves nothing."""
+    """Finds the files of a source, in subfolders too.
+
+    One of another form is an error, since what is not read proves nothing.
+    """
     # Hidden files are none of the source.
     there = sorted(
         file for file in walked(path) if not file.name.startswith(".") and file.is_file()
@@ -48,8 +51,9 @@ def readable_files(path: Path, *, named: str) -> list[Path]:
             f"of a form that is not read: {listed(strange, 5)}" if strange else "an empty folder"
         )
         raise UsageError(
-            f"{named}: {wrong}. A source is made of {', '.join(_FORMS)} files, also with .gz; what is not read would prove "
-            "nothing. Give the file itself, or a folder of such files alone."
+            f"{named}: {wrong}. A source is made of {', '.join(_FORMS)} files, also with .gz; what "
+            "is not read would prove nothing. Give the file itself, or a folder of such files "
+            "alone."
         )
     return files
 
@@ -68,7 +72,10 @@ def walked(folder: Path, *, denied: Callable[[OSError], object] | None = None) -
 
 
 def _readings(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts, and what they are without their escapes and markup: that is what a model is given and repeats."""
+    """The texts, and what they are without their escapes and markup.
+
+    That is what a model is given and repeats.
+    """
     return tuple(dict.fromkeys(reading for text in texts for reading in readings(text)))
 
 
@@ -105,7 +112,7 @@ def _open(file: Path) -> IO[str]:
     )
 
 
-def _row(file: Path, number: int, value: Mapping[str, Any]) -> SourceRow:
+def _row(file: Path, number: int, value: Mapping[str, object]) -> SourceRow:
     values = Values()
     for name, part in value.items():  # names of columns are no text of the source
         values.collect(part, (str(name),))
@@ -115,13 +122,14 @@ def _row(file: Path, number: int, value: Mapping[str, Any]) -> SourceRow:
             continue
         said = [string for string in strings if not _NUMBERS.fullmatch(string)]
         texts.extend(said)
-        # A list of nothing but numbers, such as the ids of sentences, is no text: results name sentences by them.
+        # A list of nothing but numbers, such as the ids of sentences, is no text: results name
+        # sentences by them.
         if said and len(strings) > 1:
             texts.append(" ".join(strings))
     return SourceRow(label=f"{file.name}, {_id(value) or f'row {number}'}", texts=_readings(texts))
 
 
-def _id(value: Mapping[str, Any]) -> str:
+def _id(value: Mapping[str, object]) -> str:
     """The row's id, where a column is called one and holds no more than a word."""
     for name, part in value.items():
         called = str(name).lower()

@@ -189,7 +189,8 @@ def readings(text: str) -> Iterator[str]:
 
 def _unescaped(text: str) -> str:
     if "\\" in text:
-        # Pairs of surrogates, as JSON writes them, become characters; a lone one becomes a sign between words.
+        # Pairs of surrogates, as JSON writes them, become characters; a lone one becomes a sign
+        # between words.
         text = (
             _ESCAPE.sub(_character, text)
             .encode("utf-16", "surrogatepass")
@@ -275,40 +276,53 @@ def rearranged(text: str) -> Iterator[str]:
 
 
 def _by_lines(text: str) -> Iterator[str]:
-    """Yields the lines without what stands before each one, all and those of a kind, and the columns they may have."""
+    """Yields the lines without what stands before each one, and the columns that they may have."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < _LEAST_LINES or len(text) > _LONG_LINE * len(lines):
         return
+    yield from _without_leads(lines)
+    rows = [_CELL.findall(line) for line in lines]
+    before, after = _framed(rows), _framed([row[::-1] for row in rows])
+    if before or after:
+        yield " ".join(" ".join(row[before : len(row) - after]) for row in rows)
+    if sum(map(len, rows)) > 2 * _COLUMNS * len(rows):
+        return
+    for number in range(_COLUMNS):
+        column = [row[number] for row in rows if len(row) > number]
+        if len(column) >= _LEAST_LINES:
+            yield "\n".join(column)
+
+
+def _without_leads(lines: Sequence[str]) -> Iterator[str]:
+    """Yields the lines without numbers, times and names before them: all, and those of a kind."""
+    rests: list[str] = []
     kinds: dict[str, list[str]] = {}
-    rests = []
     for line in lines:
         lead = _LEAD.match(line)
         start = lead.end() if lead else 0
         rests.append(line[start:])
         kinds.setdefault(_DIGITS.sub("0", line[:start]), []).append(line[start:])
-    if kinds.keys() != {""}:
-        yield "\n".join(rests)
-        if 1 < len(kinds) < len(lines) / 2:
-            for kind in (kind for kind in kinds.values() if len(kind) >= _LEAST_LINES):
-                before = _framed([line.split() for line in kind])
-                yield (
-                    "\n".join((line.split(None, before) or [""])[-1] for line in kind)
-                    if before
-                    else "\n".join(kind)
-                )
-    cells = [_CELL.findall(line) for line in lines]
-    before, after = _framed(cells), _framed([row[::-1] for row in cells])
-    if before or after:
-        yield " ".join(" ".join(row[before : len(row) - after]) for row in cells)
-    if sum(map(len, cells)) <= 2 * _COLUMNS * len(cells):
-        for number in range(_COLUMNS):
-            column = [row[number] for row in cells if len(row) > number]
-            if len(column) >= _LEAST_LINES:
-                yield "\n".join(column)
+    if kinds.keys() == {""}:
+        return
+    yield "\n".join(rests)
+    if not 1 < len(kinds) < len(lines) / 2:
+        return
+    for kind in kinds.values():
+        if len(kind) >= _LEAST_LINES:
+            before = _framed([line.split() for line in kind])
+            yield "\n".join(_after(line, before) for line in kind)
+
+
+def _after(line: str, words: int) -> str:
+    """A line behind its first words."""
+    return (line.split(None, words) or [""])[-1] if words else line
 
 
 def _framed(rows: Sequence[Sequence[str]]) -> int:
-    """Counts the cells with which nearly all rows begin alike: numbers, or a few words that come again and again."""
+    """Counts the cells with which nearly all rows begin alike.
+
+    Numbers, or a few words that come again and again.
+    """
     sample = rows[:: max(1, len(rows) // 2000)]
     for number in range(_COLUMNS):
         column = [row[number] for row in sample if len(row) > number]
@@ -342,7 +356,10 @@ def _without_numbers(text: str) -> Iterator[str]:
 
 
 def contained(text: str) -> Iterator[Contained]:
-    """Yields what is stored in a text: values of one place joined, encoded bytes, lists of numbers."""
+    """Yields what is stored in a text.
+
+    Values of one place joined, encoded bytes, lists of numbers.
+    """
     yield from encoded(text)
     yield from _escaped(text)
     yield from _numbered(text)
@@ -439,7 +456,10 @@ def _of_numbers(
 
 
 def _values_in(text: str) -> Iterator[Any]:
-    """Yields the JSON values and Python literals that stand in a text, wherever; one that is in another comes with it alone."""
+    """Yields the JSON values and Python literals that stand in a text, wherever.
+
+    One that is in another comes with it alone.
+    """
     decoder, at, spent = json.JSONDecoder(strict=False), 0, 0
     end = last = -1  # where the line ends, and its last closing bracket
     while match := _VALUE.search(text, at):
@@ -492,15 +512,21 @@ _SHARED_STRINGS = 64  # strings of a place that are seen twice, when there are t
 
 @dataclass
 class Values:
-    """Strings, names of fields, bytes and whole numbers in values, by place, so that a text stored word by word is a text again."""
+    """Strings, names of fields, bytes and whole numbers in values, by place, so that a text stored word by word is a text again.
 
-    whole: bool = False  # all strings are also joined, as one more place
+    Attributes:
+        whole: all strings are also joined, as one more place.
+        longest: list there.
+        blobs: bytes that are no text.
+    """
+
+    whole: bool = False
     strings: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     numbers: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
-    longest: dict[tuple[str, ...], int] = field(default_factory=dict)  # list there
-    blobs: list[bytes] = field(default_factory=list)  # bytes that are no text
+    longest: dict[tuple[str, ...], int] = field(default_factory=dict)
+    blobs: list[bytes] = field(default_factory=list)
 
-    def collect(self, value: Any, place: tuple[str, ...] = ()) -> None:
+    def collect(self, value: object, place: tuple[str, ...] = ()) -> None:
         """Adds a value: dicts, lists, strings, bytes and numbers; anything else is passed over."""
         if isinstance(value, bytes):
             text = value.decode("utf-8", "replace")
@@ -524,7 +550,7 @@ class Values:
         elif isinstance(value, int) and not isinstance(value, bool):
             self.numbers.setdefault(place, []).append(value)
 
-    def add(self, value: Any) -> Iterator[Contained]:
+    def add(self, value: object) -> Iterator[Contained]:
         """Adds a value; gives out what is there when that is too much to hold."""
         self.collect(value)
         if (

@@ -1,6 +1,7 @@
 """Does any run of words from a source's text occur in any file of a folder?
 
-A run is the sum of its words' 64-bit hashes, each times a constant of its place: two share a number once in 2^64 pairs.
+A run is the sum of its words' 64-bit hashes, each times a constant of its place: two share a number
+once in 2^64 pairs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,24 +43,35 @@ _SYNTHETIC = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class LeakReport:
-    """What a comparison found."""
+    """What a comparison found.
 
-    words: int  # of a run
+    Attributes:
+        words: of a run.
+        file_words: words in the files, in every reading.
+        rows: of the source.
+        too_short: texts of the source with too few words to be compared.
+        found: file to number of different runs of the source in it.
+        row_labels: rows of the source that were found; the first thousand.
+        unreadable: file to why it, or a part of it, could not be looked into.
+        pictures: what they show was not looked at.
+    """
+
+    words: int
     files: int
-    file_words: int  # words in the files, in every reading
-    rows: int  # of the source
+    file_words: int
+    rows: int
     source_words: int
-    too_short: int  # texts of the source with too few words to be compared
-    found: dict[str, int]  # file to number of different runs of the source in it
-    row_labels: tuple[str, ...]  # rows of the source that were found; the first thousand
-    unreadable: dict[str, str]  # file to why it, or a part of it, could not be looked into
-    pictures: int = 0  # what they show was not looked at
+    too_short: int
+    found: dict[str, int]
+    row_labels: tuple[str, ...]
+    unreadable: dict[str, str]
+    pictures: int = 0
 
 
 @dataclass(kw_only=True)
 class _Folder:
-    runs: dict[str, dict[int, Any]] = field(default_factory=dict)
-    name_runs: dict[str, dict[int, Any]] = field(default_factory=dict)
+    runs: dict[str, dict[int, Runs]] = field(default_factory=dict)
+    name_runs: dict[str, dict[int, Runs]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     words: int = 0
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -72,11 +83,11 @@ class _Wanted:
 
     def __init__(self, indexes: dict[int, RunIndex]) -> None:
         self.sizes = list(indexes)
-        self.runs: dict[int, list[Any]] = {}
+        self.runs: dict[int, list[Runs]] = {}
         self.rows: dict[str, None] = {}
         self._indexes = indexes
 
-    def found(self, size: int, runs: Any) -> Any:
+    def found(self, size: int, runs: Runs) -> NDArray[np.intp]:
         found = self._indexes[size].found(runs)
         return self._others[size].found(runs) if len(found) else found
 
@@ -89,7 +100,7 @@ class _Wanted:
 
 
 @cache
-def _own_runs(sizes: tuple[int, ...]) -> dict[int, Any]:
+def _own_runs(sizes: tuple[int, ...]) -> dict[int, Runs]:
     own = _Collected(sizes)
     for text in _published():
         own.add(text)
@@ -207,7 +218,7 @@ class _Collected:
     def __init__(self, sizes: Iterable[int]) -> None:
         self.words = 0
         self._batch = Batch()
-        self._parts: dict[int, list[Any]] = {size: [] for size in sizes}
+        self._parts: dict[int, list[Runs]] = {size: [] for size in sizes}
 
     def add(self, text: str) -> None:
         self.words += self._batch.add(text)
@@ -219,7 +230,7 @@ class _Collected:
             parts.append(distinct([runs_of(self._batch, size)[0]]))
         self._batch = Batch()
 
-    def finished(self) -> dict[int, Any]:
+    def finished(self) -> dict[int, Runs]:
         self._flush()
         return {size: distinct(parts) for size, parts in self._parts.items()}
 
@@ -255,7 +266,7 @@ def _look_up(batch: Batch, labels: list[str], wanted: _Wanted) -> None:
 def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str, str]]:
     looked_for = {size: RunIndex(parts) for size, parts in wanted.runs.items()}
 
-    def count(part: dict[int, Any]) -> int:
+    def count(part: dict[int, Runs]) -> int:
         return sum(len(index.found(part[size])) for size, index in looked_for.items())
 
     def shown(name: str) -> str:
@@ -318,7 +329,10 @@ class Batch:
 
 
 def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs, NDArray[np.intp]]:
-    """Numbers the runs of `size` words in a batch, and the text of each, both (runs,); `whole_texts` are exactly one run."""
+    """Numbers the runs of `size` words in a batch, and the text of each, both (runs,).
+
+    `whole_texts` are exactly one run.
+    """
     words = np.array(batch.hashes, dtype=np.int64).view(np.uint64)
     lengths = np.array(batch.lengths, dtype=np.int64)
     ends = np.cumsum(lengths)
@@ -331,7 +345,8 @@ def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs
         for place, constant in enumerate(constants):
             whole += words[starts + place] * constant
         return whole, owners
-    # Those that reach from one text into the next are numbered as well and left out: slices are faster than picking.
+    # Those that reach from one text into the next are numbered as well and left out: slices are
+    # faster than picking.
     last = max(len(words) - size + 1, 0)
     of_text = np.repeat(np.arange(len(lengths)), lengths)[:last]
     starts = np.flatnonzero(ends[of_text] - np.arange(last) >= size)
@@ -344,7 +359,10 @@ def runs_of(batch: Batch, size: int, *, whole_texts: bool = False) -> tuple[Runs
 
 
 def distinct(parts: Sequence[Runs]) -> Runs:
-    """Returns the different runs, sorted; numpy's `unique` hashes such numbers, which takes twenty times as long."""
+    """Returns the different runs, sorted.
+
+    Numpy's `unique` hashes such numbers, which takes twenty times as long.
+    """
     runs = np.sort(np.concatenate([*parts, np.zeros(0, dtype=np.uint64)]))
     first = np.ones(len(runs), dtype=bool)
     first[1:] = runs[1:] != runs[:-1]

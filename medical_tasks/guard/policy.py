@@ -1,6 +1,7 @@
 """The data guard: text of credentialed sources stays on this machine unless the user attests that it may leave.
 
-Each decision is one JSON line in the audit log, on disk before the decision counts; it holds no text of the source.
+Each decision is one JSON line in the audit log, on disk before the decision counts; it holds no
+text of the source.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import (
@@ -42,8 +42,8 @@ ATTEST = "--attest-zero-retention"
 
 # The source's own rule, in our words.
 _PHYSIONET = (
-    "PhysioNet's rule for credentialed data (24 September 2025): use models on your own machines; no third party may keep "
-    "what it is sent"
+    "PhysioNet's rule for credentialed data (24 September 2025): use models on your own machines; "
+    "no third party may keep what it is sent"
 )
 _USER = re.compile(r"//.*@", re.DOTALL)  # a password may stand there
 _ANY_CREDENTIALED = "access is given person by person: its text stays with those who were given it"
@@ -76,7 +76,10 @@ class Attestation:
     zero_retention: bool = False
 
     def covers(self, address: Address) -> bool:
-        """Says whether a host is one of those attested: exactly the same name, and the same port where one was given."""
+        """Says whether a host is one of those attested.
+
+        Exactly the same name, and the same port where one was given.
+        """
         return self.zero_retention and any(
             host.host == address.host and host.port in (None, address.port) for host in self.hosts
         )
@@ -90,8 +93,8 @@ def attestation_from(arguments: WithAttestation) -> Attestation:
     hosts, attested = arguments.allow_remote, arguments.attest_zero_retention
     if hosts and not attested:
         raise UsageError(
-            f"{ALLOW} {' '.join(hosts)} alone changes nothing: add {ATTEST}, by which you attest that this host keeps nothing of "
-            "what it is sent. Both are written to the audit log."
+            f"{ALLOW} {' '.join(hosts)} alone changes nothing: add {ATTEST}, by which you attest "
+            "that this host keeps nothing of what it is sent. Both are written to the audit log."
         )
     if attested and not hosts:
         raise UsageError(
@@ -113,7 +116,10 @@ class _Policy:
         self._told: set[tuple[str, str]] = set()
 
     def require(self, url: str | None, purpose: str, *, what: str = "") -> None:
-        """Decides about an address; `url` None is one in this process, `what` names one that cannot be seen."""
+        """Decides about an address.
+
+        `url` None is one in this process, `what` names one that cannot be seen.
+        """
         if not self.subjects:
             return
         address = read_address(url) if url is not None else None
@@ -166,15 +172,16 @@ class _Policy:
         use = "Use a model on this machine: hf/, vllm/, vllm-server/, or a server on 127.0.0.1 or a unix socket."
         if address is None:
             return RefusedError(
-                f"{about}: its text may not go to {where} ({purpose}), since it cannot be told where that leads. {use}"
+                f"{about}: its text may not go to {where} ({purpose}), since it cannot be told "
+                f"where that leads. {use}"
             )
         reason = (
             "is called this machine's but leads elsewhere" if local_name else "is not this machine"
         )
         return RefusedError(
-            f"{about}: its text may not be sent to {where} ({purpose}), which {reason}. {use} If the data use agreement allows "
-            f"this host and it keeps nothing of what it is sent, say so with both {ALLOW} {where} and {ATTEST}; that is written "
-            f"to {audit_path()}"
+            f"{about}: its text may not be sent to {where} ({purpose}), which {reason}. {use} If "
+            "the data use agreement allows this host and it keeps nothing of what it is sent, say "
+            f"so with both {ALLOW} {where} and {ATTEST}; that is written to {audit_path()}"
         )
 
     def about(self) -> str:
@@ -191,8 +198,9 @@ def protect(
 ) -> Iterator[None]:
     """Guards the text of some tasks or datasets in this whole process, for the length of a `with` block.
 
-    Meanwhile neither this process nor one it starts leaves its memory in a core file. Open subjects change nothing.
-    An error that is not of this package becomes a `WithheldError`: its words may quote the text that is held.
+    Meanwhile neither this process nor one it starts leaves its memory in a core file. Open subjects
+    change nothing. An error that is not of this package becomes a `WithheldError`: its words may
+    quote the text that is held.
     """
     policy = _Policy(subjects, attestation)
     _policies.append(policy)
@@ -205,7 +213,10 @@ def protect(
 
 @contextlib.contextmanager
 def holding_text() -> Iterator[None]:
-    """Leaves no core file; makes a `WithheldError` of others' errors, which quote what they read."""
+    """Leaves no core file.
+
+    Makes a `WithheldError` of others' errors, which quote what they read.
+    """
     try:
         with no_core_files():
             yield
@@ -250,7 +261,10 @@ def require_visible_endpoint(what: str, purpose: str) -> None:
 
 
 def require_processes() -> None:
-    """Asks whether texts may be shared with this run's processes on other machines; the host to attest is `MASTER_ADDR`."""
+    """Asks whether texts may be shared with this run's processes on other machines.
+
+    The host to attest is `MASTER_ADDR`.
+    """
     everywhere = os.environ.get("WORLD_SIZE", "1")
     if everywhere not in ("1", os.environ.get("LOCAL_WORLD_SIZE")):
         host, port = os.environ.get("MASTER_ADDR", ""), os.environ.get("MASTER_PORT", "")
@@ -265,7 +279,10 @@ def require_push(what: str) -> None:
 
 
 def require_text_outlet(kind: str) -> None:
-    """Refuses a place where questions or answers would be written as text: details, logs of samples, trackers."""
+    """Refuses a place where questions or answers would be written as text.
+
+    Details, logs of samples, trackers.
+    """
     _refuse(kind, "would hold questions and answers as text outside the private store")
 
 
@@ -290,9 +307,13 @@ def is_full_disk(error: BaseException) -> bool:
 
 
 def told(error: BaseException) -> str:
-    """Says of what kinds an error and those behind it are, and where in the code they were raised; nothing that an error says."""
+    """Says of what kinds an error and those behind it are, and where in the code they were raised.
+
+    Nothing that an error says.
+    """
     lines = [
-        "an unexpected error; its words are left out, since they may quote text of credentialed data."
+        "an unexpected error; its words are left out, since they may quote text of credentialed "
+        "data."
     ]
     seen: set[int] = set()
     waiting: list[BaseException] = [error]
@@ -348,14 +369,18 @@ def xdg_folder(variable: str, *otherwise: str) -> Path:
 
 
 def audit_path() -> Path:
-    """Returns the log's place: `$MEDICAL_TASKS_HOME/audit.jsonl`, or one in the user's state directory."""
+    """Returns the log's place.
+
+    `$MEDICAL_TASKS_HOME/audit.jsonl`, or one in the user's state directory.
+    """
     return user_place("audit.jsonl", "XDG_STATE_HOME", ".local", "state")
 
 
-def write_decision(path: Path, decision: Mapping[str, Any]) -> None:
+def write_decision(path: Path, decision: Mapping[str, object]) -> None:
     """Adds a line, with the time, the suite's version and who ran it, to a log that is readable by its owner alone.
 
-    `RefusedError` where it cannot be written as it must be; a decision without its line does not count.
+    `RefusedError` where it cannot be written as it must be; a decision without its line does not
+    count.
     """
     entry = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -386,8 +411,9 @@ def write_decision(path: Path, decision: Mapping[str, Any]) -> None:
             os.close(handle)
     except OSError as error:
         raise RefusedError(
-            f"{path}: the audit log of the data guard cannot be written ({system_reason(error)}), and a decision that leaves no "
-            f"line does not count. Make it an ordinary file of your own, or name another folder: export {HOME_VARIABLE}=DIR"
+            f"{path}: the audit log of the data guard cannot be written ({system_reason(error)}), "
+            "and a decision that leaves no line does not count. Make it an ordinary file of your "
+            f"own, or name another folder: export {HOME_VARIABLE}=DIR"
         ) from error
 
 

@@ -1,6 +1,7 @@
 """Where answers to tasks on credentialed data are kept, closed to other users, and what of them may stand in a run's folder.
 
-Each run has a folder in the store, named by the random id in its `run.json`. A run's own folder gets ids, hashes and scores.
+Each run has a folder in the store, named by the random id in its `run.json`. A run's own folder
+gets ids, hashes and scores.
 """
 
 from __future__ import annotations
@@ -33,13 +34,19 @@ _GIT_WAIT_S = 30
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateFolder:
-    """A run's part of the store."""
+    """A run's part of the store.
+
+    Attributes:
+        run: the run's folder when it was last opened, "" when it does not say.
+        files: number of files.
+        bytes: their size.
+    """
 
     private_id: str
     path: Path
-    run: str  # the run's folder when it was last opened, "" when it does not say
-    files: int  # number of files
-    bytes: int  # their size
+    run: str
+    files: int
+    bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +59,10 @@ class Purged:
 
 
 def private_home() -> Path:
-    """Returns the store's place: `$MEDICAL_TASKS_HOME/private`, or one in the user's cache directory."""
+    """Returns the store's place.
+
+    `$MEDICAL_TASKS_HOME/private`, or one in the user's cache directory.
+    """
     return user_place("private", "XDG_CACHE_HOME", ".cache").absolute()
 
 
@@ -64,13 +74,14 @@ def new_private_id() -> str:
 def private_folder(private_id: str, *, run: Path | None = None) -> Path:
     """Makes or enters a run's folder in the store (mode 0700); `run` is the run's own folder, so that `purge` can name it.
 
-    `UsageError`: the id is not one. `RefusedError`: the store belongs to somebody else, is a link, or cannot be closed to others.
-    `IncompleteError`: it cannot be made.
+    `UsageError`: the id is not one. `RefusedError`: the store belongs to somebody else, is a link,
+    or cannot be closed to others. `IncompleteError`: it cannot be made.
     """
     # Read from run.json, which anybody may have edited.
     if not isinstance(private_id, str) or not _ID.fullmatch(private_id):
         raise UsageError(
-            f"a private id has 32 hexadecimal digits, got {private_id!r}. Is run.json as it was written?"
+            f"a private id has 32 hexadecimal digits, got {private_id!r}. Is run.json as it was "
+            "written?"
         )
     home = private_home()
     folder = home / private_id
@@ -90,8 +101,8 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
             _write_owner(folder / _OWNER_FILE, run)
     except OSError as error:
         raise IncompleteError(
-            f"{folder}: the private store cannot be used ({system_reason(error)}). Make {home} a folder of your own, or name "
-            f"another place: export {HOME_VARIABLE}=DIR"
+            f"{folder}: the private store cannot be used ({system_reason(error)}). Make {home} a "
+            f"folder of your own, or name another place: export {HOME_VARIABLE}=DIR"
         ) from error
     return folder
 
@@ -142,14 +153,17 @@ def _opened(path: Path) -> int:
 
 def _refused(path: Path, why: str) -> RefusedError:
     return RefusedError(
-        f"{path}: is no place for answers to tasks on credentialed data: {why}. Remove it, or name another place: export "
-        f"{HOME_VARIABLE}=DIR"
+        f"{path}: is no place for answers to tasks on credentialed data: {why}. Remove it, or name "
+        f"another place: export {HOME_VARIABLE}=DIR"
     )
 
 
 @contextlib.contextmanager
 def in_use(folder: Path) -> Iterator[None]:
-    """Keeps `purge` from a run's folder; several may use it at once. The system frees it however the process ends."""
+    """Keeps `purge` from a run's folder; several may use it at once.
+
+    The system frees it however the process ends.
+    """
     with folder_lock(folder, shared=True, wait=False, opened=_opened) as locked:
         if not locked:
             raise UsageError(
@@ -196,7 +210,8 @@ def _described(path: Path) -> PrivateFolder:
 def purge(*, dry_run: bool = False) -> Purged:
     """Deletes every run's folder that no command is using. Links are removed, never followed.
 
-    `RefusedError`: the store belongs to somebody else, or is a link. `IncompleteError`: something could not be deleted.
+    `RefusedError`: the store belongs to somebody else, or is a link. `IncompleteError`: something
+    could not be deleted.
     """
     home = private_home()
     if not home.is_dir() and not home.is_symlink():
@@ -212,8 +227,8 @@ def purge(*, dry_run: bool = False) -> Purged:
             (removed if _deleted(found.path, dry_run=dry_run) else used).append(found)
         except OSError as error:
             raise IncompleteError(
-                f"{found.path}: could not be deleted ({system_reason(error)}). {len(removed)} folders were. Make it writable and "
-                "give the command again."
+                f"{found.path}: could not be deleted ({system_reason(error)}). {len(removed)} "
+                "folders were. Make it writable and give the command again."
             ) from error
     return Purged(removed=tuple(removed), used=tuple(used), strange=strange)
 
@@ -230,20 +245,23 @@ def _deleted(path: Path, *, dry_run: bool) -> bool:
 
 
 def check_place(path: Path) -> None:
-    """Refuses a place from which the file would be passed on: a run's folder, a git work tree that does not ignore it."""
+    """Refuses a place from which the file would be passed on.
+
+    A run's folder, a git work tree that does not ignore it.
+    """
     place = path.expanduser().resolve()
     for folder in place.parents:
         if (folder / SETTINGS_FILE).is_file():
             raise RefusedError(
-                f"{path}: lies in the run's folder {folder}, which holds no text of credentialed data and may be passed on. Choose "
-                "another --out."
+                f"{path}: lies in the run's folder {folder}, which holds no text of credentialed "
+                "data and may be passed on. Choose another --out."
             )
         if (folder / ".git").exists():
             if _ignored(place, folder):
                 return
             raise RefusedError(
-                f"{path}: lies in the git work tree {folder}, with which text of credentialed data would be published. Choose "
-                "another --out, or add the file to .gitignore."
+                f"{path}: lies in the git work tree {folder}, with which text of credentialed data "
+                "would be published. Choose another --out, or add the file to .gitignore."
             )
 
 
@@ -271,7 +289,8 @@ def _ignored(place: Path, work_tree: Path) -> bool:
 _KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored"})
 _DIGEST = "response_sha256"
 
-# Reasons for which an item has no score that are known to hold no text of anybody's: those of our own client and runner.
+# Reasons for which an item has no score that are known to hold no text of anybody's: those of our
+# own client and runner.
 _PLAIN_REASONS = frozenset(
     {
         "budget spent", "cannot tell contradiction", "cannot tell entailment", "cannot tell neutral",
@@ -307,13 +326,13 @@ def redact_unclear(reason: str, *, note_words: Collection[str] = frozenset()) ->
     return reason if not reason or _is_plain(reason, note_words) else "other"
 
 
-def redact_value(value: Any) -> Any:
+def redact_value(value: object) -> object:
     """Keeps numbers and single plain words such as labels, unless so many different ones may be a text word by word."""
     words = set(_words(value))
     return _kept(value, words if len(words) <= _MOST_LABELS else frozenset())
 
 
-def _words(value: Any) -> Iterator[str]:
+def _words(value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, part in value.items():
             yield from (*_words(name), *_words(part))
@@ -324,7 +343,7 @@ def _words(value: Any) -> Iterator[str]:
         yield value
 
 
-def _kept(value: Any, labels: Collection[str]) -> Any:
+def _kept(value: object, labels: Collection[str]) -> object:
     if isinstance(value, Mapping):
         return {name if name in labels else "": _kept(part, labels) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -340,10 +359,13 @@ def _is_plain(note: str, words: Collection[str]) -> bool:
 
 
 def redact_row(
-    row: Mapping[str, Any], response: str | None, *, note_words: Collection[str] = frozenset()
+    row: Mapping[str, object], response: str | None, *, note_words: Collection[str] = frozenset()
 ) -> dict[str, Any]:
-    """Takes everything out of a row of `items.parquet` that may quote the source; notes of numbers and `note_words` stay."""
-    made: dict[str, Any] = {}
+    """Takes everything out of a row of `items.parquet` that may quote the source.
+
+    Notes of numbers and `note_words` stay.
+    """
+    made: dict[str, object] = {}
     for name, value in row.items():
         if name == "unscored":
             made[name] = None if value is None else redact_reason(str(value))

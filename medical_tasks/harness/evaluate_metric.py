@@ -1,10 +1,10 @@
 """A benchmark's metric for `evaluate`, made of its task and its scorer.
 
     # metrics/<benchmark>/<benchmark>.py
-    Metric = benchmark_metric(TASK, description=..., inputs=..., columns=..., row=...)
+    Metric = benchmark_metric(TASK)
 
-References are rows of the dataset: with the metric's own names, the dataset's official columns or
-its built ones. Whatever else is in a row is ignored.
+References are rows of the built dataset. With `row` and `columns` they may be less: rows of the
+metric's own names, or of the dataset's official columns. Whatever else is in a row is ignored.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 import datasets  # noqa: TID253 - only metrics that `evaluate` loads import this module
 import evaluate  # noqa: TID253
 
 from medical_tasks.harness.evaluate_rows import Columns, Row, read_row
+from medical_tasks.io.columns import hub_features
 from medical_tasks.scoring.means import mean_interval, proportion_interval
 from medical_tasks.spec import Answer, Item, TaskSpec
 
@@ -31,10 +32,10 @@ Score: TypeAlias = Callable[..., Mapping[str, object]]
 def benchmark_metric(
     task: TaskSpec,
     *,
-    description: str,
-    inputs: str,
-    columns: Columns,
-    row: Mapping[str, ValueType],
+    description: str = "",
+    inputs: str = "",
+    columns: Columns | None = None,
+    row: Mapping[str, ValueType] | None = None,
     score: Score | None = None,
     or_text: bool = False,
 ) -> type[evaluate.Metric]:
@@ -42,10 +43,11 @@ def benchmark_metric(
 
     Args:
         task: what is scored; its dataset gives citation and links.
-        description: what the metric measures.
-        inputs: arguments and results, for people.
-        columns: where each value of a reference is read.
-        row: the values that a reference has for the scorer, with their types.
+        description: what the metric measures; by default the task's title and metrics.
+        inputs: arguments and results, for people; by default those of `score_rows`.
+        columns: where each value of a reference is read; by default in the column of its name.
+        row: the values that a reference has for the scorer, with their types; by default the
+            columns of the built dataset.
         score: computes the figures; by default `score_rows` of the task.
         or_text: whether a reference may also be a text.
 
@@ -56,29 +58,50 @@ def benchmark_metric(
     dataset = next(each for each in task.benchmark.datasets if each.name == task.dataset)
     text = datasets.Value("string")
     types = {"text": text, "texts": datasets.Sequence(text), "number": datasets.Value("int64")}
-    fields = {name: types[kind] for name, kind in row.items()}
+    fields = (
+        dict(hub_features(task.benchmark.source(task.dataset).columns))
+        if row is None
+        else {name: types[kind] for name, kind in row.items()}
+    )
     forms = [
         datasets.Features({"predictions": text, "references": form})
         for form in ((fields, text) if or_text else (fields,))
     ]
     information = evaluate.MetricInfo(
-        description=description,
+        description=description or _described(task),
         citation=dataset.citation,
-        inputs_description=inputs,
+        inputs_description=inputs or _INPUTS,
         features=forms if or_text else forms[0],
         homepage=dataset.homepage,
         reference_urls=[dataset.paper],
     )
 
-    compute = score or partial(score_rows, task)
+    compute = score or partial(score_rows, task.reporting(()))
 
     def computed(
         _: object, *, predictions: Sequence[str], references: Sequence[Row], **options: object
     ) -> Mapping[str, object]:
         return compute(predictions, references, **options)
 
-    members = {"columns": columns, "_info": lambda _: information, "_compute": computed}
+    sources = dict.fromkeys(fields, ()) if columns is None else columns
+    members = {"columns": sources, "_info": lambda _: information, "_compute": computed}
     return type(task.benchmark.name.title().replace("_", ""), (_DatasetRows,), members)
+
+
+_INPUTS: Final = """\
+Args:
+    predictions: list of str, the models' texts.
+    references: list of dicts, one for each prediction: rows of the built dataset.
+    confidence: float, of the intervals. Default 0.95.
+Returns:
+    each metric: float, nan without rows; with _ci_low and _ci_high, which take the rows as
+        independent.
+    n: int, number of rows.
+"""
+
+
+def _described(task: TaskSpec) -> str:
+    return "\n".join([task.title, *(f"{each.name}: {each.description}" for each in task.metrics)])
 
 
 def score_rows(
@@ -87,7 +110,7 @@ def score_rows(
     references: Sequence[Row],
     *,
     confidence: float = 0.95,
-    fields: Callable[[Row], Row] = dict,
+    fields: Callable[[Row], Row] | None = None,
 ) -> dict[str, float]:
     """Scores answers by the task's own scorer; the rows count as independent.
 
@@ -96,16 +119,20 @@ def score_rows(
         predictions: the model's texts.
         references: one for each text.
         confidence: of the intervals.
-        fields: makes the fields that the scorer reads of a reference.
+        fields: makes the fields that the scorer reads of a reference; by default references are
+            rows of the built dataset.
 
     Returns:
         Each metric's mean, nan without rows, and the ends of its interval, `_ci_low` and
         `_ci_high`; and `n`, the number of rows.
     """
-    items = [
-        Item(id=str(number), fields=fields(reference), groups={}, cluster=str(number))
-        for number, reference in enumerate(references)
-    ]
+    if fields is None:
+        items = task.benchmark.load_items(task, references)
+    else:
+        items = [
+            Item(id=str(number), fields=fields(reference), groups={}, cluster=str(number))
+            for number, reference in enumerate(references)
+        ]
     answers = [Answer(text=text) for text in predictions]
     scores = task.benchmark.score_items(task, items, answers)
     result: dict[str, float] = {}

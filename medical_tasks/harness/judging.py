@@ -1,4 +1,7 @@
-"""What both harness adapters need for the metrics: a judge that is opened when it is first asked, and pooled ratios."""
+"""What both harness adapters need for the metrics.
+
+A judge that is opened when it is first asked, and pooled ratios.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,8 @@ from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.options import read_settings
 from medical_tasks.runs.judging import (
-    RECORDED,
     JudgeRequest,
-    OpenJudge,
+    RunJudge,
     check_request,
     default_mode,
     default_votes,
@@ -42,7 +44,10 @@ _FOLDER = hashlib.sha256(b"harness").hexdigest()[:32]
 def harness_request(
     prompts: str = "own", upstream: str | None = None, *, task: TaskSpec | None = None
 ) -> JudgeRequest:
-    """Reads whom to ask from the environment, and how, by default as the `task` has it; the lexical judge when nothing is set."""
+    """Reads whom to ask from the environment, and how, by default as the `task` has it.
+
+    The lexical judge when nothing is set.
+    """
     name = os.environ.get(JUDGE_VARIABLE) or "lexical"
     args = read_settings(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
     votes = os.environ.get(VOTES_VARIABLE) or str(
@@ -67,14 +72,13 @@ class HarnessJudge:
     def __init__(self, request: JudgeRequest) -> None:
         self._request = request
         self._lock = threading.Lock()
-        self._opened: OpenJudge | None = None
+        self._opened: RunJudge | None = None
 
     @property
     def comparable(self) -> bool:
         """Whether its numbers can be set beside others."""
-        if self._request.name.startswith(RECORDED):
-            return RecordedJudge(Path(self._request.name.removeprefix(RECORDED))).comparable
-        return self._request.name != "lexical"
+        file = self._request.file
+        return self._request.name != "lexical" if file is None else RecordedJudge(file).comparable
 
     @property
     def official(self) -> bool:
@@ -91,10 +95,10 @@ class HarnessJudge:
         if opens_early(self._request.name):
             self._open()
 
-    def _open(self) -> OpenJudge:
+    def _open(self) -> RunJudge:
         with self._lock:
             if self._opened is None:
-                self._opened = OpenJudge(self._request, log_dir=private_folder(_FOLDER) / "logs")
+                self._opened = RunJudge(self._request, log_dir=private_folder(_FOLDER) / "logs")
             return self._opened
 
     def score(
@@ -104,18 +108,22 @@ class HarnessJudge:
         judge = self._open()
         # A connection of SQLite belongs to one thread.
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
-            judging = judge.session(task, store).judging
-            with self._lock if judge.endpoint is None else contextlib.nullcontext():
+            judging = judge.task_judge(task, store).judging
+            with self._lock if judge.asked.endpoint is None else contextlib.nullcontext():
                 scores = task.benchmark.score_items(task, items, answers, Scoring(judging=judging))
-        if judge.trouble is not None:
-            # Not raised: the harness would lose the model's answers with it. What is not judged has no score.
-            logger.warning("the judge %s could not be asked: %s", self._request.name, judge.trouble)
-            judge.forget_trouble()
+        trouble, judge.asked.trouble = judge.asked.trouble, None
+        if trouble is not None:
+            # Not raised: the harness would lose the model's answers with it. What is not judged has
+            # no score.
+            logger.warning("the judge %s could not be asked: %s", self._request.name, trouble)
         return scores
 
 
 class Weighted(float):
-    """An item's share with its denominator: 0 for nan, `inf` where an official script ends, and with it the figure of all items."""
+    """An item's share with its denominator.
+
+    0 for nan, `inf` where an official script ends, and with it the figure of all items.
+    """
 
     weight: float
 
@@ -132,7 +140,10 @@ class Weighted(float):
 def shown_metrics(
     task: TaskSpec, *, comparable: bool = True, official: bool = False
 ) -> dict[str, MetricSpec]:
-    """What a harness reports, by the names in its tables: they are all that it shows of a metric and of its judge."""
+    """What a harness reports, by the names in its tables.
+
+    They are all that it shows of a metric and of its judge.
+    """
     suffix = "" if comparable else "_not_comparable"
     reported = task.reporting((), official=official).metrics
     metrics = (metric for metric in reported if metric.kind != "average")
@@ -140,7 +151,10 @@ def shown_metrics(
 
 
 def metric_value(metric: MetricSpec, score: ItemScore) -> float:
-    """A metric's value, with its denominator where the metric is pooled; nan where there is none."""
+    """A metric's value, with its denominator where the metric is pooled.
+
+    Nan where there is none.
+    """
     value = score.values.get(metric.name, math.nan)
     if not is_pooled(metric):
         return value
@@ -150,14 +164,21 @@ def metric_value(metric: MetricSpec, score: ItemScore) -> float:
 
 
 def is_pooled(metric: MetricSpec) -> bool:
-    """Whether its total needs `pooled_mean`: a ratio, and what a single item can bring to an end."""
+    """Whether its total needs `pooled_mean`.
+
+    A ratio, and what a single item can bring to an end.
+    """
     return metric.kind == "ratio" or bool(metric.official and metric.official.undecided)
 
 
-# lighteval takes the standard error of a mean for what has `mean` in its name, and draws in as many processes as there are
+# lighteval takes the standard error of a mean for what has `mean` in its name, and draws in as many
+# processes as there are
 # cores for everything else.
 def pooled_mean(values: Iterable[float]) -> float:
-    """The sum of the numerators over the sum of the denominators; without any, the worst that is said of nothing, or nan."""
+    """The sum of the numerators over the sum of the denominators.
+
+    Without any, the worst that is said of nothing, or nan.
+    """
     known, due = [], []
     for value in values:
         if not isinstance(value, Weighted):

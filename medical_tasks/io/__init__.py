@@ -1,1 +1,4 @@
-"""Files, tables, progress and the store of answers: what every room may use. Nothing here knows a benchmark."""
+"""Files, tables, progress and the store of answers: what every room may use.
+
+Nothing here knows a benchmark.
+"""

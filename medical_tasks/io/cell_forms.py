@@ -1,8 +1,8 @@
 """Numbers and dates that are texts in a table: in which form they are, and when only a person can tell.
 
 A spreadsheet saves numbers and dates as its country writes them: 24.7 and 3/25/2020, or 24,7 and
-25.03.2020. A cell alone may not tell (`25,238`, `03/04/2020`), so the cells of some columns that are
-only a number, or only a date, are judged together. The file was written by one program:
+25.03.2020. A cell alone may not tell (`25,238`, `03/04/2020`), so the cells of some columns that
+are only a number, or only a date, are judged together. The file was written by one program:
 
     25,238  151,2     the second can only have a decimal comma, so the first is 25.238
     25,238  1,500     nobody can tell
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.options import Options, WithTables
@@ -104,15 +104,22 @@ _DATES: Final = _Kind(
 
 @dataclass(frozen=True, kw_only=True)
 class TableChoice:
-    """What a person said about the tables of a command; what was not said, a table must tell."""
+    """What a person said about the tables of a command; what was not said, a table must tell.
 
-    sheet: Sequence[str] = ()  # names of sheets to read, hidden ones too
-    decimal: str | None = None  # "comma" or "point"
-    dates: str | None = None  # "day-first" or "month-first"
-    python: bool = False  # said in Python, so messages name parameters
+    Attributes:
+        sheet: names of sheets to read, hidden ones too.
+        decimal: "comma" or "point".
+        dates: "day-first" or "month-first".
+        python: said in Python, so messages name parameters.
+    """
+
+    sheet: Sequence[str] = ()
+    decimal: str | None = None
+    dates: str | None = None
+    python: bool = False
 
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> dict[str, object]:
         """What a recipe records of it: what was said."""
         return {name: value for name, value in vars(self).items() if value and name != "python"}
 
@@ -165,7 +172,7 @@ Cell = tuple[str, str]
 """Where a cell is: its row's place (`row 3`) and its column."""
 
 
-def settled(where: str, cells: Mapping[Cell, Any], *, local: bool) -> dict[Cell, str]:
+def settled(where: str, cells: Mapping[Cell, object], *, local: bool) -> dict[Cell, str]:
     """Finds the cells to write anew: with a decimal point, or the month first.
 
     Args:
@@ -185,8 +192,8 @@ def settled(where: str, cells: Mapping[Cell, Any], *, local: bool) -> dict[Cell,
     for form, what in ((_ERROR, "a formula's error"), (_NO_YEAR, "a date without its day or year")):
         if damaged := [place for place, text in texts.items() if form.fullmatch(text)]:
             raise UsageError(
-                f"{where}: {_places({what: damaged})}. A spreadsheet puts it in the place of a text such as -3, 24.7 or 3-4. "
-                "Format the column as Text and enter the text again."
+                f"{where}: {_places({what: damaged})}. A spreadsheet puts it in the place of a "
+                "text such as -3, 24.7 or 3-4. Format the column as Text and enter the text again."
             )
     typed = [place for place, cell in cells.items() if isinstance(cell, datetime.date)]
     return _anew(_NUMBERS, where, texts, [], local) | _anew(_DATES, where, texts, typed, local)
@@ -222,8 +229,9 @@ def _anew(
             "dates as the spreadsheet took them": typed,
         }
         raise UsageError(
-            f"{where}: {_places(seen)}.{' Write all in one form.' * bool(usual)} Say how the spreadsheet writes them, "
-            f"{choice.option(kind.option, kind.foreign)}; or have the cells read as they are, {as_they_are}."
+            f"{where}: {_places(seen)}.{' Write all in one form.' * bool(usual)} Say how the "
+            f"spreadsheet writes them, {choice.option(kind.option, kind.foreign)}; or have the "
+            f"cells read as they are, {as_they_are}."
         )
     if rewritten and not chosen:
         found = _places({other: rewritten})
@@ -247,6 +255,7 @@ def _places(cells: Mapping[str, Sequence[Cell]]) -> str:
         for place, column in places:
             rows.setdefault((what, column), []).append(place.split()[1])
     return "; ".join(
-        f"{what} in column {column!r}, row{'s' * (len(numbers) > 1)} {listed(sorted(numbers, key=int), _SHOWN)}"
+        f"{what} in column {column!r}, row{'s' * (len(numbers) > 1)} "
+        f"{listed(sorted(numbers, key=int), _SHOWN)}"
         for (what, column), numbers in rows.items()
     )

@@ -1,8 +1,11 @@
-"""Columns of a built dataset: one declaration for `datasets` features, the card's YAML and table, and Croissant fields."""
+"""Columns of a built dataset.
+
+One declaration for `datasets` features, the card's YAML and table, and Croissant fields.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -57,8 +60,8 @@ def hub_features(columns: Iterable[Column]) -> Any:
 def yaml_features(columns: Iterable[Column]) -> list[dict[str, Any]]:
     """Makes the `features` list of a card's `dataset_info`, in the form `load_dataset` reads."""
 
-    def feature(column: Column) -> dict[str, Any]:
-        inner: Any = yaml_features(column.fields) if column.fields else column.dtype
+    def feature(column: Column) -> dict[str, object]:
+        inner: object = yaml_features(column.fields) if column.fields else column.dtype
         if column.repeated:
             return {"name": column.name, "list": inner}
         return {"name": column.name, "struct" if column.fields else "dtype": inner}
@@ -67,17 +70,20 @@ def yaml_features(columns: Iterable[Column]) -> list[dict[str, Any]]:
 
 
 def croissant_fields(
-    columns: Iterable[Column], record_set: str, source: dict[str, Any]
+    columns: Iterable[Column], record_set: str, source: Mapping[str, object]
 ) -> list[dict[str, Any]]:
-    """Makes the Croissant 1.1 fields of a table; `source`: where they are, `{"fileObject": {"@id": ...}}` or `{"fileSet": ...}`."""
+    """Makes the Croissant 1.1 fields of a table.
 
-    def field(column: Column, path: tuple[str, ...]) -> dict[str, Any]:
+    `source` says where they are, `{"fileObject": {"@id": ...}}` or `{"fileSet": ...}`.
+    """
+
+    def field(column: Column, path: tuple[str, ...]) -> dict[str, object]:
         place = (*path, column.name)
-        extract: dict[str, Any] = {**source, "extract": {"column": place[0]}}
+        extract: dict[str, object] = {**source, "extract": {"column": place[0]}}
         if len(place) > 1:
             # A member of a struct is the column's value, taken apart by a path within it.
             extract["transform"] = {"jsonPath": ".".join(place[1:])}
-        node: dict[str, Any] = {
+        node: dict[str, object] = {
             "@type": "cr:Field",
             "@id": f"{record_set}/{'/'.join(place)}",
             "name": f"{record_set}/{'/'.join(place)}",

@@ -1,6 +1,7 @@
 """Strict reading of published CSV files: every row of a table (`read_csv`), or a few rows out of gigabytes (`stream_rows`).
 
-Messages about large files give places, never text: these files are credentialed, and pyarrow's own messages quote rows.
+Messages about large files give places, never text: these files are credentialed, and pyarrow's own
+messages quote rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-# A lost quote makes the rest of a file one field; the limit must not hide that behind another message.
+# A lost quote makes the rest of a file one field; the limit must not hide that behind another
+# message.
 FIELD_LIMIT_BYTES = 256 * 1024 * 1024
 
 
@@ -33,7 +35,10 @@ def _again(release: str) -> str:
 def read_csv(
     path: Path, columns: Sequence[str], *, release: str, others: bool = False
 ) -> Generator[StreamedRow, None, None]:
-    """Reads every row of a file of these columns (or `others` too), in any order; `release`: what it should be, for messages."""
+    """Reads every row of a file of these columns (or `others` too), in any order.
+
+    `release`: what it should be, for messages.
+    """
     return stream_rows(path, columns, wanted={}, release=release, others=others, private=False)
 
 
@@ -57,8 +62,8 @@ def stream_rows(
 ) -> Generator[StreamedRow, None, None]:
     """Yields the rows of a file, plain or gzip, that are wanted; `columns` are all that the header has, or some with `others`.
 
-    `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with the bytes read so far. Of a
-    `private` file no message shows a name: it could be a row's text.
+    `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with
+    the bytes read so far. Of a `private` file no message shows a name: it could be a row's text.
     """
     import pyarrow
     from pyarrow import compute
@@ -117,7 +122,8 @@ def _table(path: Path, block: memoryview, names: Sequence[str], count: int, agai
     from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
     try:
-        # Block by block, for open_csv reads ahead in a thread that, when a file is damaged, may wait for itself for ever.
+        # Block by block, for open_csv reads ahead in a thread that, when a file is damaged, may
+        # wait for itself for ever.
         return read_csv(
             pyarrow.BufferReader(block),
             read_options=ReadOptions(
@@ -149,7 +155,8 @@ def _blocks(
 ) -> Generator[memoryview, None, None]:
     """Cuts a file into blocks of whole rows, and refuses quotes that pyarrow takes for text: lost, open or amid a field.
 
-    A quote that opens a field follows a comma or line end, one that closes it comes before one, or is one of two.
+    A quote that opens a field follows a comma or line end, one that closes it comes before one, or
+    is one of two.
     """
     import numpy as np
 
@@ -174,7 +181,8 @@ def _blocks(
         if wrong:
             where = line + data.count(b"\n", 0, min(wrong))
             raise UsageError(
-                f"{path}: line {where:,} is damaged: a quote is lost or stands amid a field, or a byte is NUL. {again}"
+                f"{path}: line {where:,} is damaged: a quote is lost or stands amid a field, or a "
+                f"byte is NUL. {again}"
             )
         if len(rest) > ROW_LIMIT_BYTES:
             break
@@ -183,8 +191,8 @@ def _blocks(
             yield memoryview(data)[:end]  # copying millions of bytes takes as long as parsing them
     if rest:
         raise UsageError(
-            f"{path}: the row that begins on line {line:,} has a quoted field that is left open, or more than "
-            f"{ROW_LIMIT_BYTES:,} bytes; the file is cut off or damaged. {again}"
+            f"{path}: the row that begins on line {line:,} has a quoted field that is left open, "
+            f"or more than {ROW_LIMIT_BYTES:,} bytes; the file is cut off or damaged. {again}"
         )
 
 

@@ -1,4 +1,7 @@
-"""Reading and writing files: whole, or in chunks; pipes, sockets and devices, which may never end, are refused."""
+"""Reading and writing files: whole, or in chunks.
+
+Pipes, sockets and devices, which may never end, are refused.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,8 @@ def readable(
 ) -> Iterator[None]:
     """Makes an error for the user of what the system, or a text that is not UTF-8, says of a file in the block.
 
-    `missing`: what to do about a file that is not there; `again`: about one that cannot be read, or whose text is no UTF-8.
+    `missing`: what to do about a file that is not there; `again`: about one that cannot be read, or
+    whose text is no UTF-8.
     """
     step = f" {again}" if again else ""
     try:
@@ -72,12 +76,16 @@ def found_at(path: Path) -> str:
 
 
 def checked_file(path: Path) -> Path:
-    """Gives a path back, if it is no pipe, socket or device: those may be waited on for ever, or never end."""
+    """Gives a path back, if it is no pipe, socket or device.
+
+    Those may be waited on for ever, or never end.
+    """
     path = path.expanduser()
     kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode))
     if kind is not None:
         raise UsageError(
-            f"{path}: is {kind}, and a file is read here. Write what it gives into a file, and name that."
+            f"{path}: is {kind}, and a file is read here. Write what it gives into a file, and "
+            "name that."
         )
     return path
 
@@ -139,7 +147,10 @@ def folder_lock(
     wait: bool = True,
     opened: Callable[[Path], int] = lambda folder: os.open(folder, os.O_RDONLY),
 ) -> Iterator[bool]:
-    """Locks a folder itself: no file stays, and the system frees it however the process ends. Yields whether it is locked."""
+    """Locks a folder itself: no file stays, and the system frees it however the process ends.
+
+    Yields whether it is locked.
+    """
     try:
         import fcntl
     except ImportError:  # not a POSIX system: one at a time is up to the user
@@ -178,8 +189,8 @@ def check_line(path: Path, line: str | bytes, *, where: str = "") -> None:
     """Refuses a line of more than 16 Mi characters or bytes, before a parser takes it for data."""
     if len(line) > LONGEST_LINE:
         raise UsageError(
-            f"{path}{where}: a line has more than {LONGEST_LINE:,} characters, the most that is read. Is it a text file with "
-            "line ends, and the right one?"
+            f"{path}{where}: a line has more than {LONGEST_LINE:,} characters, the most that is "
+            "read. Is it a text file with line ends, and the right one?"
         )
 
 
@@ -192,7 +203,10 @@ def check_columns(
     others: bool = False,
     private: bool = False,
 ) -> None:
-    """Refuses a header without these columns, or with others; of a `private` file no name is shown: it could be a row's text."""
+    """Refuses a header without these columns, or with others; of a `private` file no name is shown.
+
+    It could be a row's text.
+    """
     missing = [name for name in columns if name not in header]
     unexpected = [] if others else [name for name in header if name not in columns]
     twice = sorted({name for name in columns if header.count(name) > 1})
@@ -208,15 +222,32 @@ def check_columns(
     problems += [f"twice: {', '.join(map(repr, twice))}"] if twice else []
     if problems:
         raise UsageError(
-            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: {', '.join(map(repr, columns))}. "
-            "Give the file as its source publishes it."
+            f"{path}: wrong columns for the {release}. {'; '.join(problems)}. Expected: "
+            f"{', '.join(map(repr, columns))}. Give the file as its source publishes it."
         )
+
+
+def make_folder(path: Path) -> Path:
+    """Makes a folder that only its owner can enter; one that is there is left as it is."""
+    path = path.expanduser()
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path}: is a file; a folder is needed. Give another name.")
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700)
+    except OSError as error:
+        raise IncompleteError(
+            f"{path}: cannot be made ({system_reason(error)}). Give another name."
+        ) from error
+    return path
 
 
 class WholeFile:
     """A file, of text or bytes, renamed into its place when the `with` block ends, and not when it ends by an error.
 
-    Folders on the way are made, a link is followed; a `private` file has mode 0600 from its first byte on.
+    Folders on the way are made, a link is followed; a `private` file has mode 0600 from its first
+    byte on.
     """
 
     def __init__(self, path: Path, *, private: bool = False) -> None:
@@ -242,7 +273,10 @@ class WholeFile:
         return self
 
     def write(self, text: str) -> int:
-        """Adds text, line ends as they are; returns the number of characters, as every text stream does."""
+        """Adds text, line ends as they are.
+
+        Returns the number of characters, as every text stream does.
+        """
         self.write_bytes(text.encode("utf-8", "backslashreplace"))
         return len(text)
 
@@ -274,8 +308,8 @@ class WholeFile:
 
     def _failed(self, error: OSError) -> IncompleteError:
         return IncompleteError(
-            f"{self.path}: cannot be written ({system_reason(error)}). Free some space or choose another --out, and give "
-            "the command again."
+            f"{self.path}: cannot be written ({system_reason(error)}). Free some space or choose "
+            "another --out, and give the command again."
         )
 
 
@@ -288,12 +322,14 @@ def read_chunks(
 ) -> Generator[bytes, None, None]:
     """Yields the content of a plain or gzip file (of several members, zeros behind each), in pieces that are not empty.
 
-    `again`: the next step where the file is damaged; `on_read`: called with the bytes of the file read so far.
+    `again`: the next step where the file is damaged; `on_read`: called with the bytes of the file
+    read so far.
     """
     gzip: Any = importlib.import_module(
         "zlib_ng.gzip_ng"
     )  # two to three times as fast as Python's own
-    # glibc keeps freed memory up to the largest size ever freed; else each chunk is fetched from the system page by page.
+    # glibc keeps freed memory up to the largest size ever freed; else each chunk is fetched from
+    # the system page by page.
     bytearray(4 * CHUNK_BYTES)
     try:
         with open_file(path) as packed:

@@ -1,4 +1,7 @@
-"""Strict reading of JSON records: an error names place, rule and value; of credentialed files only the value's kind and length."""
+"""Strict reading of JSON records: an error names place, rule and value.
+
+Of credentialed files only the value's kind and length.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _SHOWN_CHARS = 60
 class Field:
     """What a field of the file must be."""
 
-    holds: Callable[[Any], bool]
+    holds: Callable[[object], bool]
     rule: str  # in words, behind "must be"
     required: bool = True
     private: bool = False  # messages must not show its value: the file is credentialed
@@ -28,12 +31,18 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One line of a file."""
+    """One line of a file.
+
+    Attributes:
+        line: from 1.
+        values: field to value, checked.
+        private: fields whose values messages must not show.
+    """
 
     path: Path
-    line: int  # from 1
-    values: Mapping[str, Any]  # field to value, checked
-    private: frozenset[str] = frozenset()  # fields whose values messages must not show
+    line: int
+    values: Mapping[str, Any]
+    private: frozenset[str] = frozenset()
 
     def wrong(self, field: str, rule: str) -> UsageError:
         """Makes the error for a field that breaks a rule beyond its type."""
@@ -42,7 +51,10 @@ class Record:
         )
 
     def check_unique(self, field: str, name: str, lines: dict[str, int]) -> None:
-        """Refuses a field by whose `name` a record before is known; `lines`: on which each stands."""
+        """Refuses a field by whose `name` a record before is known.
+
+        `lines`: on which each stands.
+        """
         if (first := lines.setdefault(name, self.line)) != self.line:
             raise self.wrong(field, f"must be unique, it stands on line {first} already")
 
@@ -88,7 +100,14 @@ def optional(field: Field) -> Field:
 def read_records(
     path: Path, fields: Mapping[str, Field], *, release: str, again: str
 ) -> Iterator[Record]:
-    """Reads JSON Lines of these fields and no others; `release`: what it should be, `again`: what to do about a damaged file."""
+    """Reads JSON Lines of these fields and no others.
+
+    Args:
+        path: the file.
+        fields: what each must hold.
+        release: what the file should be, for messages.
+        again: what to do about a damaged one.
+    """
     with readable(path):
         content = read_bytes(path)
     count, private = 0, any(field.private for field in fields.values())
@@ -130,7 +149,10 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, Any
 def checked_record(
     path: Path, line: int, values: Mapping[str, Any], fields: Mapping[str, Field], *, release: str
 ) -> Record:
-    """Makes a record of what was read, or raises what is wrong with it; arguments as of `read_records`."""
+    """Makes a record of what was read, or raises what is wrong with it.
+
+    Arguments as of `read_records`.
+    """
     _check_names(path, line, values, fields, release)
     for name, value in values.items():
         if not fields[name].holds(value):
@@ -163,7 +185,10 @@ def _check_names(
 
 
 def _encodes(text: str) -> bool:
-    """Whether a text can be written as UTF-8; JSON's escapes can name lone surrogates, which parquet cannot hold."""
+    """Whether a text can be written as UTF-8.
+
+    JSON's escapes can name lone surrogates, which parquet cannot hold.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -172,14 +197,14 @@ def _encodes(text: str) -> bool:
 
 
 def _wrong(
-    path: Path, line: int, field: str, rule: str, value: Any, *, private: bool
+    path: Path, line: int, field: str, rule: str, value: object, *, private: bool
 ) -> UsageError:
     return UsageError(
         f"{path}: line {line}, field {field!r}: {rule}, got {_shown(value, private=private)}."
     )
 
 
-def _shown(value: Any, *, private: bool) -> str:
+def _shown(value: object, *, private: bool) -> str:
     text = repr(value)
     if private:
         return f"a {type(value).__name__} of {len(text)} characters"
@@ -197,7 +222,7 @@ def named(text: str) -> str:
     return repr(text) if plain else f"a text of {len(text)} characters"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as a message may show it: what kind it is, and how long."""
     if isinstance(value, str):
         return f"a text of {len(value)} characters"
@@ -206,8 +231,11 @@ def shown(value: Any) -> str:
     return "null" if value is None else "true or false" if isinstance(value, bool) else "a number"
 
 
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object for `json.loads`; refuses a name that stands twice, since neither value may be dropped in silence."""
+def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Makes an object for `json.loads`.
+
+    Refuses a name that stands twice, since neither value may be dropped in silence.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name stands twice in one object")
@@ -219,7 +247,8 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
     again = f"Write a JSON list of records like {form}"
     if len(content) > _LARGEST:
         raise UsageError(
-            f"{path}: {len(content):,} bytes, and a JSON list may have {_LARGEST:,}. Write JSON Lines instead."
+            f"{path}: {len(content):,} bytes, and a JSON list may have {_LARGEST:,}. Write JSON "
+            "Lines instead."
         )
     try:
         found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=once)
@@ -239,7 +268,10 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
 
 
 def json_lines(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, Any]]:
-    """Reads JSON Lines of any values, one or more, with their places, line by line; `form` as in `json_values`."""
+    """Reads JSON Lines of any values, one or more, with their places, line by line.
+
+    `form` as in `json_values`.
+    """
     empty = True
     for number, value in _numbered(path, content, f"A line is like {form}"):
         empty = False
@@ -254,18 +286,23 @@ def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any
     for number, record in enumerate(found, start=1):
         if not isinstance(record, dict):
             raise UsageError(
-                f"{path}, record {number}: an object is needed, got {shown(record)}. Write a JSON list of records like {form}"
+                f"{path}, record {number}: an object is needed, got {shown(record)}. Write a JSON "
+                f"list of records like {form}"
             )
     return found
 
 
-def text_id(where: str, name: str, value: Any) -> str:
+def _is_id(text: str) -> bool:
+    plain = is_text().holds(text) and text.strip() == text and text.isprintable()
+    return plain and len(text) <= LONGEST_ID
+
+
+def text_id(where: str, name: str, value: object) -> str:
     """Reads a record's id: a text without white space at its ends, or a whole number."""
     found = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    plain = is_text().holds(found) and found.strip() == found and found.isprintable()
-    if not plain or len(found) > LONGEST_ID:
+    if not isinstance(found, str) or not _is_id(found):
         raise UsageError(
-            f"{where}: {name} must be a whole number or a text of 1 to {LONGEST_ID} characters without line ends and without "
-            f"spaces at its ends, got {shown(value)}."
+            f"{where}: {name} must be a whole number or a text of 1 to {LONGEST_ID} characters "
+            f"without line ends and without spaces at its ends, got {shown(value)}."
         )
     return found

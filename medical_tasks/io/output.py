@@ -1,4 +1,7 @@
-"""What a command says on standard output: text for people as it comes, or, with `--json`, one JSON value at its end."""
+"""What a command says on standard output.
+
+Text for people as it comes, or, with `--json`, one JSON value at its end.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ class AsJson:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.facts: dict[str, Any] = {}
-        self.content: Any = None
+        self.facts: dict[str, object] = {}
+        self.content: object = None
 
-    def value(self) -> Any:
+    def value(self) -> object:
         """The facts, or the content with the facts beside it."""
         if self.content is None or (isinstance(self.content, dict) and self.facts):
             return {**(self.content or {}), **self.facts}
@@ -40,8 +43,11 @@ class AsJson:
 _told: ContextVar[AsJson | None] = ContextVar("told", default=None)
 
 
-def tell(text: str | None, content: Any = None, /, **facts: Any) -> None:
-    """Says `text` to people (None for nothing); to programs a whole `content`, a mapping, list or dataclass, and facts by name."""
+def tell(text: str | None, content: object = None, /, **facts: object) -> None:
+    """Says `text` to people (None for nothing).
+
+    To programs a whole `content`, a mapping, list or dataclass, and facts by name.
+    """
     kept = _told.get()
     if kept is None:
         if text is not None:
@@ -66,7 +72,7 @@ def as_json() -> Iterator[AsJson]:
         _told.reset(before)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     if isinstance(value, Path):
@@ -104,3 +110,12 @@ def tell_figures(text: str, content: Mapping[str, Any], out: Path | None) -> Non
     if out is not None:
         write_figures(content, out)
     tell(text + (f"\n\n{out}" if out is not None else ""), content)
+
+
+def tell_private(folder: Path) -> int:
+    """Says that a folder is for its owner alone; the exit code."""
+    tell(
+        f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.",
+        folder=folder,
+    )
+    return 0

@@ -16,7 +16,10 @@ _MEGABYTE = 1_000_000
 
 
 class Progress:
-    """Counts finished steps towards a total, on standard error; `done` were done before (a resumed run)."""
+    """Counts finished steps towards a total, on standard error.
+
+    `done` were done before (a resumed run).
+    """
 
     def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False) -> None:
         self.label = label

@@ -1,7 +1,8 @@
 """Finished work on disk: one SQLite file (WAL) of content-addressed records `(kind, key, payload)`.
 
-The key hashes everything that decides the payload, so a record is never stale. Each `put` is its own transaction; several
-processes may use one file at once. `Texts` holds what one command must look up again and nobody needs afterwards.
+The key hashes everything that decides the payload, so a record is never stale. Each `put` is its
+own transaction; several processes may use one file at once. `Texts` holds what one command must
+look up again and nobody needs afterwards.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class Store:
                 version = self._connection.execute("PRAGMA user_version").fetchone()[0]
                 if version > SCHEMA_VERSION:
                     raise UsageError(
-                        f"{path}: written by a newer version (store format {version}, this one reads {SCHEMA_VERSION}). "
-                        "Upgrade medical-tasks, or choose another --out."
+                        f"{path}: written by a newer version (store format {version}, this one "
+                        f"reads {SCHEMA_VERSION}). Upgrade medical-tasks, or choose another --out."
                     )
                 if version < SCHEMA_VERSION:
                     self._connection.execute(_SCHEMA)
@@ -97,18 +98,22 @@ class Store:
                 or "unable to open" in text
             ):
                 raise IncompleteError(
-                    f"{self.path}: cannot write ({text}). What was finished before is kept. Free some space, or make the "
-                    "folder writable, and give the same command again: it goes on where it stopped."
+                    f"{self.path}: cannot write ({text}). What was finished before is kept. Free "
+                    "some space, or make the folder writable, and give the same command again: it "
+                    "goes on where it stopped."
                 ) from error
             raise
         except sqlite3.DatabaseError as error:
             raise UsageError(
-                f"{self.path}: not a store of medical-tasks, or a damaged one ({error}). Move it away, or choose another "
-                "--out; its answers are asked anew."
+                f"{self.path}: not a store of medical-tasks, or a damaged one ({error}). Move it "
+                "away, or choose another --out; its answers are asked anew."
             ) from error
 
     def put(self, kind: str, key: str, payload: Mapping[str, Any], *, first: bool = False) -> None:
-        """Commits one record; a second one replaces it and is counted, unless `first`, by which processes agree."""
+        """Commits one record.
+
+        A second one replaces it and is counted, unless `first`, by which processes agree.
+        """
         # ASCII JSON carries lone surrogates as escapes, which UTF-8 text cannot.
         text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))
         with self._disk():
@@ -137,7 +142,10 @@ class Store:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Commits what is put inside a `with` block at its end; nothing of it where the block fails, or the process is killed."""
+        """Commits what is put inside a `with` block at its end.
+
+        Nothing of it where the block fails, or the process is killed.
+        """
         with self._disk():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -150,7 +158,11 @@ class Store:
 
 
 class Texts(Mapping[str, str]):
-    """Texts by name: the first megabytes in memory, more in a temporary file without a name, which nobody else can open."""
+    """Texts by name.
+
+    The first megabytes in memory, more in a temporary file without a name, which nobody else can
+    open.
+    """
 
     def __init__(
         self, texts: Iterable[tuple[str, str]] = (), *, folder: Path | None = None

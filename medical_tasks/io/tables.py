@@ -1,8 +1,8 @@
 """Tables as people keep them: CSV, XLSX, parquet, and JSON records where a reader takes them.
 
     table = read_table(path, knows=has_columns("id", "response", numbers="response"))
-    table.rows[0].cells["response"]      # the text that the spreadsheet shows; None where it is empty
-    table.rows[0].place("response")      # scores.csv: row 2, column 'response'
+    table.rows[0].cells["response"]      # the text that the spreadsheet shows; None where it is
+    empty table.rows[0].place("response")      # scores.csv: row 2, column 'response'
 
 CSV may have any separator and encoding that can be told, a title above its header, and numbers and
 dates as its country writes them (`cell_forms`). Of a workbook the one sheet with the columns is
@@ -19,7 +19,7 @@ import io
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -27,12 +27,15 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from medical_tasks.errors import UsageError, did_you_mean, listed
 from medical_tasks.io.cell_forms import note, settled, table_choice
-from medical_tasks.io.cells import plain
-from medical_tasks.io.files import csv_lines, read_bytes, readable
+from medical_tasks.io.cells import escaped, plain, table_cell
+from medical_tasks.io.files import WholeFile, csv_lines, read_bytes, readable
 from medical_tasks.io.json_records import json_lines, json_values, named, shown
 from medical_tasks.io.xml_files import BookSheet, BrokenCell, workbook_sheets
 
 _FORM: Final = "Save it as CSV UTF-8 or XLSX, its columns named in the first row."
+_EDITED: Final = "Save it as CSV, UTF-8, with all of its columns."
+_MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
+_PROBLEMS: Final = 20  # of sheets, shown at once
 _AGAIN: Final = "Save it as CSV UTF-8 (in Excel: Save As, CSV UTF-8), or as XLSX."
 _QUOTED: Final = "A text with separators or line ends must stand in quotes."
 _CUT: Final = 32_767  # what a cell of Excel holds, in units of UTF-16
@@ -44,7 +47,8 @@ _MARKS: Final = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-# What other encodings become as Windows-1252: accents of old Macintosh files rare letters, and capitals or signs within a word;
+# What other encodings become as Windows-1252: accents of old Macintosh files rare letters, and
+# capitals or signs within a word;
 # other scripts runs of accented letters.
 _NOT_1252: Final = re.compile("[ŠšŽžŸƒˆ]|[a-z][À-ÖØ-Þ§†‡‰¿]|[À-ÖØ-öø-ÿŒœ]{3}")
 
@@ -55,7 +59,7 @@ _Placed: TypeAlias = tuple[str, dict[str, Any]]
 
 class _Row(NamedTuple):
     place: str  # as in a spreadsheet, `row 3`
-    cells: dict[int, Any]  # those that are not empty, by column from 1
+    cells: Mapping[int, object]  # those that are not empty, by column from 1
     width: int  # how many there are, empty ones too
 
 
@@ -186,14 +190,29 @@ def read_table(
     )
 
 
-def read_exactly(
-    path: Path, columns: Sequence[str], *, form: str = _FORM, numbers: str = ""
-) -> list[TableRow]:
-    """Reads a table of just these columns, in any order, whose cells `cells.escaped` may have written.
+def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
+    """Writes a sheet, whole and for its owner alone.
 
-    People write numbers or dates into the column `numbers`. An empty cell is "".
+    An int or a float is written as a number, anything else as text.
     """
-    table = read_table(path, form=form, knows=has_columns(*columns, numbers=numbers))
+    with WholeFile(path, private=True) as part:
+        part.write(_MARK)
+        writer = csv.writer(part, lineterminator="\r\n")
+        writer.writerow(columns)
+        for row in rows:
+            cells = (row[name] for name in columns)
+            writer.writerow(
+                [each if type(each) in (int, float) else escaped(str(each)) for each in cells]
+            )
+
+
+def read_sheet(path: Path, columns: Sequence[str], *, numbers: str = "") -> list[TableRow]:
+    """Reads what `write_sheet` wrote and people edited, as CSV or XLSX, without its empty rows.
+
+    It has just these columns, in any order; into `numbers`, one of them, people write numbers or
+    dates. An empty cell is "".
+    """
+    table = read_table(path, form=_EDITED, knows=has_columns(*columns, numbers=numbers))
     missing = [repr(name) for name in columns if name not in table.columns]
     if missing or len(table.columns) != len(columns):
         # Where the header is lost the first row takes its place: only expected names are shown.
@@ -203,12 +222,26 @@ def read_exactly(
             else f"{len(table.columns)} instead of {len(columns)}"
         )
         raise UsageError(
-            f"{path}: wrong columns; {problem}. Expected: {', '.join(map(repr, columns))}. {form}"
+            f"{path}: wrong columns; {problem}. Expected: {', '.join(map(repr, columns))}. "
+            f"{_EDITED}"
         )
     return [
         replace(row, cells={name: plain(cell or "") for name, cell in row.cells.items()})
         for row in table.rows
     ]
+
+
+def refuse(problems: Sequence[str]) -> None:
+    """Reports everything that is wrong with sheets."""
+    if problems:
+        shown = listed(problems, _PROBLEMS, between="\n  ")
+        raise UsageError(f"the sheets cannot be taken in, nothing is written:\n  {shown}")
+
+
+def write_table(path: Path, rows: Iterable[Iterable[object]], *, private: bool = False) -> None:
+    """Writes a table that nobody reads back as CSV, whole or not at all."""
+    with WholeFile(path, private=private) as part:
+        csv.writer(part, lineterminator="\n").writerows(map(table_cell, row) for row in rows)
 
 
 def _records(path: Path, content: bytes, form: str) -> list[_Placed]:
@@ -264,8 +297,8 @@ def _tell_cut(path: Path, rows: Sequence[_Placed]) -> None:
     ]
     if cut:
         note(
-            f"{path}: {listed(cut, _SHOWN, between='; ')}: cut by the spreadsheet, whose cells hold "
-            f"{_CUT:,} characters. Take such texts from where they were made."
+            f"{path}: {listed(cut, _SHOWN, between='; ')}: cut by the spreadsheet, whose cells "
+            f"hold {_CUT:,} characters. Take such texts from where they were made."
         )
 
 
@@ -275,30 +308,36 @@ def _is_full(text: str) -> bool:
 
 def settled_rows(
     path: object,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    rows: Sequence[tuple[str, Mapping[str, object]]],
     columns: Collection[str],
     *,
     local: bool = False,
 ) -> list[_Placed]:
     """Makes every value the text that a spreadsheet shows, numbers and dates of some columns in the form that is read."""
-    cells = {(place, name): row[name] for name in columns for place, row in rows}
+    cells = {(at, name): row[name] for name in columns for at, row in rows}
     anew = settled(str(path), cells, local=local)
     return [
         (
-            place,
-            {name: anew.get((place, name), cell_text(value)) for name, value in row.items()},
+            at,
+            {name: anew.get((at, name), cell_text(value)) for name, value in row.items()},
         )
-        for place, row in rows
+        for at, row in rows
     ]
 
 
 def folded(name: str) -> str:
-    """A column's name as others may write it: `Row Number`, `row_number` and ` ROW-NUMBER ` are one."""
+    """A column's name as others may write it.
+
+    `Row Number`, `row_number` and ` ROW-NUMBER ` are one.
+    """
     return "_".join(re.split(r"[\s_-]+", name.strip())).casefold()
 
 
 def cell_text(value: Any) -> Any:
-    """A value as a spreadsheet shows it: `25` for 25.0, `0.3` for 0.1 + 0.2, `05/30/2024`, `TRUE`; lists stay, nan is None."""
+    """A value as a spreadsheet shows it: `25` for 25.0, `0.3` for 0.1 + 0.2, `05/30/2024`, `TRUE`.
+
+    Lists stay, nan is None.
+    """
     value = value.item() if hasattr(value, "item") else value  # of numpy
     if value is None or value != value:
         return None
@@ -316,9 +355,9 @@ def cell_text(value: Any) -> Any:
 
 def _header(rows: Sequence[_Row], knows: Knows) -> int | None:
     """Where the header is, by a reader; None where no row near the top is known."""
-    for place, row in enumerate(rows[:_UPPER]):
+    for number, row in enumerate(rows[:_UPPER]):
         if knows([str(text).strip() for text in row.cells.values()]) is not None:
-            return place
+            return number
     return None
 
 
@@ -355,8 +394,9 @@ def _check_row(path: Path, row: _Row, header: _Row, names: Collection[int], form
             raise UsageError(f"{path}, {row.place}: {cell}")
         if place not in names:
             raise UsageError(
-                f"{path}, {row.place}: a cell in column {place}, which has no name in the header ({header.place}). Name it. "
-                f"{_QUOTED} A header is found below a title if it has the right names. {form}"
+                f"{path}, {row.place}: a cell in column {place}, which has no name in the header "
+                f"({header.place}). Name it. {_QUOTED} A header is found below a title if it has "
+                f"the right names. {form}"
             )
     if row.width < (width := max(header.cells)):
         raise UsageError(
@@ -389,7 +429,10 @@ def _workbook(
 
 
 def _meant(path: Path, sheets: Sequence[BookSheet], known: set[str], form: str) -> BookSheet:
-    """The sheet to read: the one with a `known` header of those named, or else of those that are shown."""
+    """The sheet to read.
+
+    The one with a `known` header of those named, or else of those that are shown.
+    """
     shown = ", ".join(sheet.label for sheet in sheets)
     chosen = _chosen(path, sheets)
     filled = [sheet for sheet in chosen or sheets if sheet.rows and (chosen or sheet.visible)]
@@ -402,7 +445,8 @@ def _meant(path: Path, sheets: Sequence[BookSheet], known: set[str], form: str) 
         )
         example = table_choice().option("sheet", (likely or sheets)[0].name)
         raise UsageError(
-            f"{path}: of the sheets {shown}, {what} has the columns to read. Name it, as in {example}. {form}"
+            f"{path}: of the sheets {shown}, {what} has the columns to read. Name it, as in "
+            f"{example}. {form}"
         )
     if len(sheets) > 1 and not chosen:
         note(f"{path}: read the sheet {likely[0].name!r}; there are {shown}.")
@@ -432,7 +476,10 @@ def _csv(path: Path, text: str, knows: Knows) -> tuple[list[_Row], str]:
     }
 
     def unlikely(separator: str) -> tuple[int, int]:
-        """A title can hold any sign, and a row of numbers too: the first header counts, and the widest."""
+        """A title can hold any sign, and a row of numbers too.
+
+        The first header counts, and the widest.
+        """
         rows = tables[separator]
         start = _header(rows, knows)
         width = max(rows[start or 0].cells) if rows else 0
@@ -450,7 +497,7 @@ def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
         for number, cells in enumerate(
             csv.reader(lines, delimiter=separator, strict=True), start=1
         ):
-            filled = {place: cell for place, cell in enumerate(cells, start=1) if cell.strip()}
+            filled = {column: cell for column, cell in enumerate(cells, start=1) if cell.strip()}
             if filled and number > skipped:
                 rows.append(_Row(f"row {number}", filled, len(cells)))
     except csv.Error as error:
@@ -471,7 +518,8 @@ def _decoded(path: Path, content: bytes) -> str:
             ) from None
         special = " ".join(dict.fromkeys(re.findall(r"[^\x00-\x7f\s]", text)))
         note(
-            f"{path}: not UTF-8, read as Windows-1252 with {special}. Is one of them wrong? {_AGAIN}"
+            f"{path}: not UTF-8, read as Windows-1252 with {special}. Is one of them wrong? "
+            f"{_AGAIN}"
         )
     if "\0" in text:
         raise UsageError(f"{path}: not a text, it has a character with the code 0. {_AGAIN}")

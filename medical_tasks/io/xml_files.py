@@ -1,4 +1,7 @@
-"""XML and XLSX files from outside, size and depth bounded; a DOCTYPE, and so any entity, is refused. Messages give places alone."""
+"""XML and XLSX files from outside, size and depth bounded.
+
+A DOCTYPE, and so any entity, is refused. Messages give places alone.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
     except UnicodeDecodeError as error:
         raise PlainXmlError(f"is not UTF-8 (byte {error.start:,})") from None
     if "\0" in document:
-        # Bytes of UTF-16 can be UTF-8 as well; the parser would tell them by their zeros, and find the document type then.
+        # Bytes of UTF-16 can be UTF-8 as well; the parser would tell them by their zeros, and find
+        # the document type then.
         raise PlainXmlError("is not whole: it has a character with the code 0")
     if "<!DOCTYPE" in document:
         raise PlainXmlError("declares entities, or could: it has a DOCTYPE")
@@ -45,7 +49,8 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
         root: ET.Element = parser.close()
     except ET.ParseError as error:
         line, column = error.position
-        # The parser's own message can quote the document, such as the name of an entity it does not know.
+        # The parser's own message can quote the document, such as the name of an entity it does not
+        # know.
         raise PlainXmlError(
             f"is not whole: {ErrorString(error.code)}, line {line}, column {column + 1}"
         ) from None
@@ -89,7 +94,7 @@ class BookSheet:
 
     name: str
     visible: bool
-    rows: dict[int, dict[int, Any]]  # cells that are not empty, by row and column from 1
+    rows: dict[int, dict[int, object]]  # cells that are not empty, by row and column from 1
     hidden_rows: Sequence[int]
     merged: Sequence[str]  # such as B2:B4, of which B2 alone has a value
 
@@ -100,7 +105,10 @@ class BookSheet:
 
 
 def workbook_sheets(path: Path, content: bytes, *, again: str) -> list[BookSheet]:
-    """Reads all sheets; a share shown in percent is a text, and so is a date shown without a year."""
+    """Reads all sheets.
+
+    A share shown in percent is a text, and so is a date shown without a year.
+    """
     from openpyxl import load_workbook
 
     try:
@@ -139,7 +147,7 @@ def _sheet(sheet: Any, part: bytes) -> BookSheet:
     from openpyxl.utils.cell import coordinate_to_tuple
     from openpyxl.utils.escape import unescape
 
-    rows: dict[int, dict[int, Any]] = {}
+    rows: dict[int, dict[int, object]] = {}
     sheet.reset_dimensions()  # what the file says of them may be wrong
     for number, row in enumerate(sheet.iter_rows(), start=1):
         shown = {place: _value(cell, unescape) for place, cell in enumerate(row, start=1)}
@@ -154,7 +162,8 @@ def _sheet(sheet: Any, part: bytes) -> BookSheet:
     for found in _NO_RESULT.finditer(part):
         number, place = coordinate_to_tuple(found[1].decode())
         rows.setdefault(number, {})[place] = BrokenCell(
-            f"{found[1].decode()} has a formula and no result, as no spreadsheet program has saved it. {_MEND}"
+            f"{found[1].decode()} has a formula and no result, as no spreadsheet program has saved "
+            f"it. {_MEND}"
         )
     return BookSheet(
         name=sheet.title,

@@ -1,1 +1,4 @@
-"""Evaluator models: chat endpoints, local models, NLI, lexical. Machinery only; prompts belong to the benchmarks."""
+"""Evaluator models: chat endpoints, local models, NLI, lexical. Machinery only.
+
+Prompts belong to the benchmarks.
+"""

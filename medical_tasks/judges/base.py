@@ -1,6 +1,7 @@
 """What a benchmark asks of a judge, and what every kind of judge offers.
 
-A `Question` gets a `Verdict` or `Unscored` with its reason; there is no third outcome, and neither of them is a score.
+A `Question` gets a `Verdict` or `Unscored` with its reason; there is no third outcome, and neither
+of them is a score.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Unreadable:
     """A reply that is no verdict, or not a whole one.
 
     Attributes:
-        known: of a verdict in several parts what can be read all the same, in the form of the question's value; it
+        known: of a verdict in several parts what can be read all the same, in the form of the
+            question's value; it
             counts where asking again brings no whole verdict. None where nothing can.
 
     Example: a sentence is entailed, and which citations it needs is not told: `known=(True, None)`.
@@ -60,14 +62,17 @@ class Question:
     id: str  # name within its item and task (`<item id>/must/0`); unique in one `ask`
     messages: tuple[Message, ...]  # the chat that asks it, for judges that read prompts
     template: str  # SHA-256 of the prompt texts it is made from; part of the key
-    # makes a value (JSON; hashable where several are counted) of a reply's text, or says why it cannot. Pure, and never raises
+    # makes a value (JSON; hashable where several are counted) of a reply's text, or says why it
+    # cannot. Pure, and never raises
     read: Callable[[str], Any | Unreadable] = field(compare=False)
     again: str  # what is said when a reply cannot be read, with `{problem}` in it
     max_tokens: int = 512
     pair: Pair | None = None  # the question for judges of entailment; None when it cannot be put so
-    # only the first reply counts, as where authors' scripts are followed: one vote, and nothing is asked again
+    # only the first reply counts, as where authors' scripts are followed: one vote, and nothing is
+    # asked again
     once: bool = False
-    # JSON Schema of the reply that is asked for, None where it is no JSON; for judges opened with `structured=true`
+    # JSON Schema of the reply that is asked for, None where it is no JSON; for judges opened with
+    # `structured=true`
     schema: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
@@ -81,7 +86,8 @@ class Verdict:
         Any, ...
     ]  # the value of each vote that was read, in order; one when a single vote was asked for
     text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
-    # hash of what was asked (messages or pair); results of credentialed tasks hold it instead of texts
+    # hash of what was asked (messages or pair); results of credentialed tasks hold it instead of
+    # texts
     sha256: str = ""
     reasked: int = field(default=0, compare=False)
 
@@ -102,7 +108,8 @@ def verdict_bool(outcome: Verdict) -> bool:
     """The value of a verdict that is true or false; it may come from a file."""
     if not isinstance(outcome.value, bool):
         raise UsageError(
-            f"the verdict {outcome.value!r} of the question {outcome.id} is neither true nor false. Correct the recorded verdicts."
+            f"the verdict {outcome.value!r} of the question {outcome.id} is neither true nor "
+            "false. Correct the recorded verdicts."
         )
     return outcome.value
 
@@ -116,7 +123,10 @@ class Judge(Protocol):
     reads: Literal["prompt", "pair"]
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Decides all questions, in order. May be called several times, when what is asked depends on what was said."""
+        """Decides all questions, in order.
+
+        May be called several times, when what is asked depends on what was said.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +145,10 @@ class JudgePrompts:
 
 
 def turned(text: str, verdicts: Sequence[str]) -> str:
-    """A prompt in which the verdicts to choose from come in reverse: in lines that define them, and in lists (`A or B`)."""
+    """A prompt in which the verdicts to choose from come in reverse.
+
+    In lines that define them, and in lists (`A or B`).
+    """
     lines, one = text.split("\n"), "|".join(map(re.escape, verdicts))
     defined = [place for place, line in enumerate(lines) if re.match(f"(?:{one}):", line)]
     for place, line in zip(defined, [lines[place] for place in reversed(defined)], strict=True):
@@ -190,10 +203,15 @@ OnReply = Callable[[Reply | NoReply], None]
 
 
 class Backend(Protocol):
-    """A kind of judge; by default one in this process that is asked with prompts, says the same each time, and holds nothing."""
+    """A kind of judge.
+
+    By default one in this process that is asked with prompts, says the same each time, and holds
+    nothing.
+    """
 
     name: str
-    # everything that makes its replies what they are; part of every key and of the recipe. Never a secret
+    # everything that makes its replies what they are; part of every key and of the recipe. Never a
+    # secret
     identity: Mapping[str, str]
     endpoint: str | None = None  # base URL the text is sent to, None when it runs in this process
     comparable: bool = True
@@ -204,7 +222,8 @@ class Backend(Protocol):
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Calls `on_reply` exactly once for each call, in the calling thread, as soon as its outcome is known.
 
-        MissingError or UsageError when no call can be answered (key refused, unknown model); what was answered is delivered.
+        MissingError or UsageError when no call can be answered (key refused, unknown model); what
+        was answered is delivered.
         """
         ...
 
@@ -241,7 +260,8 @@ class JudgeOptions:
     reasks: int = 2  # how often an unreadable reply is asked for again, in the same conversation
     max_calls: int | None = None  # most requests sent in this run, None for no limit
     max_tokens: int | None = None  # most tokens, prompt and reply together, None for no limit
-    # longest reply instead of the questions' own, None for theirs; for judges that reason before they speak
+    # longest reply instead of the questions' own, None for theirs; for judges that reason before
+    # they speak
     reply_tokens: int | None = None
     forecast: bool = False
     replayed: bool = False  # replies in the store are this run's own, made by its parts: they count as asked in it

@@ -17,7 +17,10 @@ _AROUND_A_MESSAGE = 8
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimates a text's tokens without its tokenizer, rather above: one for 3 ASCII letters or blanks, or 1 other byte."""
+    """Estimates a text's tokens without its tokenizer, rather above.
+
+    One for 3 ASCII letters or blanks, or 1 other byte.
+    """
     raw = text.encode("utf-8", "surrogatepass")
     others = len(raw.translate(None, _LETTERS))
     return others - (others - len(raw)) // _LETTERS_A_TOKEN
@@ -60,7 +63,10 @@ class RunBudget:
             return True
 
     def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
-        """Ends one admitted request; `used` is 0 if it never arrived, None if unknown, which books the estimate."""
+        """Ends one admitted request.
+
+        `used` is 0 if it never arrived, None if unknown, which books the estimate.
+        """
         wanted = prompt_tokens + output_tokens
         with self._lock:
             self._reserved -= wanted
@@ -102,7 +108,10 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
 
 
 def forecast(cases: Sequence[Case], *, judge: str, label: str, prices: Prices | None) -> str:
-    """Says in one line what is about to be asked; the cases have already taken in what the store knows."""
+    """Says in one line what is about to be asked.
+
+    The cases have already taken in what the store knows.
+    """
     stored = sum(isinstance(case.outcome, Verdict) for case in cases)
     of = f" ({label})" if label else ""
     said = f"judge {judge}{of}: {len(cases):,} verdict{'s' * (len(cases) != 1)}, {stored:,} in the store"

@@ -1,6 +1,7 @@
 """One question on its way to a decision, the mode of its votes; a tie goes to the value that was voted for first.
 
-A decision is certain when no missing vote could change it; so stopping early decides exactly as asking on.
+A decision is certain when no missing vote could change it; so stopping early decides exactly as
+asking on.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ _ENDS: Final = frozenset(
 
 
 def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
-    """Says whether a reply was cut by its length, a filter or an error; without a finish reason its tokens decide."""
+    """Says whether a reply was cut by its length, a filter or an error.
+
+    Without a finish reason its tokens decide.
+    """
     said = finish.strip().casefold()
     if said in ("", "unknown"):
         return tokens is not None and tokens >= longest
@@ -90,7 +94,10 @@ class Case:
 
     @property
     def text(self) -> str:
-        """What the judge said: the first reply for the verdict, else the last one of a vote that could not be read."""
+        """What the judge said.
+
+        The first reply for the verdict, else the last one of a vote that could not be read.
+        """
         if isinstance(self.outcome, Verdict):
             return self.outcome.text
         return next((thread.text for thread in self.threads if thread.text), "")
@@ -103,7 +110,10 @@ class Case:
         )
 
     def hear(self, thread: Thread, reply: Mapping[str, Any]) -> None:
-        """Takes a reply as the store has it: `text` and `finish`, or the `label` of an entailment model."""
+        """Takes a reply as the store has it.
+
+        `text` and `finish`, or the `label` of an entailment model.
+        """
         question, label = self.question, reply["label"]
         thread.text = reply["text"]
         if label is not None:
@@ -113,7 +123,8 @@ class Case:
             else:
                 thread.problem = f"judge: cannot tell {label}"
         else:
-            # Here alone, before any reader sees it: what a cut reply seems to say is not what the judge was about to say.
+            # Here alone, before any reader sees it: what a cut reply seems to say is not what the
+            # judge was about to say.
             cut = was_cut(
                 reply.get("finish", ""),
                 tokens=reply.get("output_tokens"),
@@ -211,11 +222,13 @@ _NEW, _OTHER = object(), object()
 def decide(votes: Sequence[Any | None], k: int) -> Decided | int:
     """Decides by the mode of `k` votes, of which some may be known; None stands for a vote that could not be had.
 
-    Where nothing is certain yet: fewest further votes with which it could become so, 0 when none could make it so.
+    Where nothing is certain yet: fewest further votes with which it could become so, 0 when none
+    could make it so.
     """
     if (found := _certain(votes, k)) is not None:
         return Decided(found, votes.index(found))
-    # More votes for one value, with none against it, are the shortest way; that value may be one not yet seen.
+    # More votes for one value, with none against it, are the shortest way; that value may be one
+    # not yet seen.
     for more in range(1, k - len(votes) + 1):
         if any(
             _certain([*votes, *[value] * more], k) is not None for value in (*_named(votes), _NEW)

@@ -34,7 +34,8 @@ _Group = tuple[Call, ...]
 class ChatJudge(Backend):
     """A judge asked over HTTP.
 
-    With `n_choices` the votes on a question share one request; with `structured` the server holds a reply to its form.
+    With `n_choices` the votes on a question share one request; with `structured` the server holds a
+    reply to its form.
     """
 
     def __init__(
@@ -60,7 +61,10 @@ class ChatJudge(Backend):
         self._structured = structured
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
-        """Asks for all replies; a call ends with `budget spent` when nothing in flight can free any."""
+        """Asks for all replies.
+
+        A call ends with `budget spent` when nothing in flight can free any.
+        """
         if not calls:
             return
         with self._place.asking() as settings:
@@ -82,7 +86,10 @@ class ChatJudge(Backend):
     def _round(
         self, settings: ChatSettings, groups: Sequence[_Group], desk: _Desk, on_reply: OnReply
     ) -> Sequence[Call]:
-        """Asks once for each group; returns the calls that shared a request and got nothing from it."""
+        """Asks once for each group.
+
+        Returns the calls that shared a request and got nothing from it.
+        """
         alone: list[Call] = []
 
         async def ask(client: ChatClient, group: _Group) -> Completion | None:
@@ -134,7 +141,8 @@ class ChatJudge(Backend):
                 first.messages, max_tokens=tokens, n=len(group), extra=body, spending=spending
             )
         except CallFailed as failed:
-            # Several at once can be too much for a server, or for what is left of the budget, where one is not.
+            # Several at once can be too much for a server, or for what is left of the budget, where
+            # one is not.
             if len(group) == 1 or failed.reason not in ("http 400", "http 422", "budget spent"):
                 raise
             self._shares = self._shares and failed.reason == "budget spent"
@@ -217,7 +225,10 @@ class LocalJudge(Backend):
         self._model = model
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
-        """Asks for all replies, delivered batch by batch; calls that the budget refuses are tried again after each batch."""
+        """Asks for all replies, delivered batch by batch.
+
+        Calls that the budget refuses are tried again after each batch.
+        """
         waiting = list(calls)
         while waiting:
             admitted = {

@@ -1,6 +1,7 @@
 """How well a judge's labels agree with people's: the figures of `medical-tasks judge-check`, and the page that it prints.
 
-A pair without a verdict counts in no share; one without a majority of people is in the figures of each rater alone.
+A pair without a verdict counts in no share; one without a majority of people is in the figures of
+each rater alone.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class CheckPair:
     id: str
     gold: str | None  # the label it should get; None where people are evenly divided
     cluster: str  # what it shares with others (the answer, the premise, the patient)
-    # the label of each person where several labelled it, always in the same order; None from those who did not
+    # the label of each person where several labelled it, always in the same order; None from those
+    # who did not
     ratings: tuple[str | None, ...] = ()
     group: str = ""  # part of the set that is reported on its own; "" for none
     model: str = ""  # whose answer it is about; "" where nobody says
@@ -49,7 +51,10 @@ class CheckPair:
 
 
 def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
-    """Takes the pairs whose hashed ids are smallest: the same ones whatever the order, and nested for growing numbers."""
+    """Takes the pairs whose hashed ids are smallest.
+
+    The same ones whatever the order, and nested for growing numbers.
+    """
     if most is None or most >= len(pairs):
         return list(pairs)
     ranked = sorted(
@@ -100,8 +105,8 @@ def check_figures(
 ) -> dict[str, Any]:
     """Computes everything that is reported of a judge's labels, as JSON values.
 
-    Each view has its figures (None for classes that the judge does not know); `people` is None unless the same two or more
-    people labelled every pair.
+    Each view has its figures (None for classes that the judge does not know); `people` is None
+    unless the same two or more people labelled every pair.
     """
     known = [view for view in views if len(view.classes) <= ways and view.holds(given)]
     figures: dict[str, Any] = {
@@ -168,9 +173,10 @@ def choice_figures(
 ) -> dict[str, Any]:
     """What a judge is chosen by beside its agreement, by verdicts of the view's first class.
 
-    `lean`: how far it is ahead of people in such verdicts on longer answers, or on those by models of its family, less how far it
-    is ahead on the others. `apart`: what true difference of two models it detects by so many `answers` of each, and what people's
-    own labels would; `whole`: the pairs of a cluster are about one such answer.
+    `lean`: how far it is ahead of people in such verdicts on longer answers, or on those by models
+    of its family, less how far it is ahead on the others. `apart`: what true difference of two
+    models it detects by so many `answers` of each, and what people's own labels would; `whole`: the
+    pairs of a cluster are about one such answer.
     """
     kept = [
         (pair, pair.gold, label)
@@ -281,7 +287,10 @@ def _compared(
 def _average(
     pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, groups: Sequence[str]
 ) -> dict[str, Any]:
-    """Mean of groups' accuracies, each group weighing the same; not defined where one has no pair with a verdict."""
+    """Mean of groups' accuracies, each group weighing the same.
+
+    Not defined where one has no pair with a verdict.
+    """
     right = [  # None where it does not count
         None if pair.gold is None or label is None else view.of(pair.gold) == view.of(label)
         for pair, label in zip(pairs, given, strict=True)
@@ -414,7 +423,10 @@ class _Cells(str):
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Fills a template of text: in `{% filter table %}` a line is a row, and `|` parts its cells."""
+    """Fills a template of text.
+
+    In `{% filter table %}` a line is a row, and `|` parts its cells.
+    """
     text = _environment().get_template(template).render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n").replace(_BAR, "|")
 

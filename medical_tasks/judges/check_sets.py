@@ -1,6 +1,7 @@
 """Sets of labelled pairs that a judge can be checked on, each with the way it is asked; a benchmark declares its own.
 
-ANLI (Nie et al., 2020) and MedNLI (Romanov and Shivade, 2018) are read here; DocLens reports its judges on both (tables 4 and 5).
+ANLI (Nie et al., 2020) and MedNLI (Romanov and Shivade, 2018) are read here; DocLens reports its
+judges on both (tables 4 and 5).
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ def _mednli_subject(name: str) -> Subject:
         dataset="mednli",
         access="credentialed",
         rule=(
-            "MedNLI (PhysioNet-Credentialed, https://physionet.org/content/mednli/): its premises are sentences of MIMIC-III "
-            "notes; PhysioNet's rule is to use models on your own machines, and that no third party may keep what it is sent"
+            "MedNLI (PhysioNet-Credentialed, https://physionet.org/content/mednli/): its premises "
+            "are sentences of MIMIC-III notes; PhysioNet's rule is to use models on your own "
+            "machines, and that no third party may keep what it is sent"
         ),
     )
 
@@ -62,7 +64,8 @@ class CheckSet:
 
     name: str
     pairs: Sequence[CheckPair]
-    # asks a judge, in one of two modes, for the label of each pair in order; if the third is true, with what our prompts have an
+    # asks a judge, in one of two modes, for the label of each pair in order; if the third is true,
+    # with what our prompts have an
     # order of in reverse: the verdicts to choose from, and the statements of a batch
     ask: Callable[[Judge, Mode, bool], Sequence[str | Unscored]]
     answers: int = 1000  # as many of each model are compared: the benchmark's questions
@@ -112,6 +115,10 @@ class CheckSetSource:
     # the task whose way of judging is checked, by the `format`; None for sets of no benchmark
     task: Callable[[str | None], TaskSpec] | None = None
     batched: bool = False  # whether the judge can be asked about several pairs at once
+    # by the name of each set of a benchmark's own that it makes, what `judge-check` needs to be
+    # told beside the judge
+    commands: Mapping[str, str] = field(default_factory=dict)
+    votes: int = 1  # a verdict, when `judge-check` is not told
 
 
 def _read_anli(request: CheckRequest) -> CheckSet:
@@ -137,7 +144,8 @@ def _read_both(request: CheckRequest) -> CheckSet:
     files, path = find_anli(anli, split=split), find_mednli(request.mednli, split=split)
     if set(files.values()) != set(ROUNDS):
         raise UsageError(
-            f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder anli_v1.0."
+            f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder "
+            "anli_v1.0."
         )
     pairs = [*read_anli(files), *(replace(pair, group=MEDNLI) for pair in read_mednli(path))]
     if len({pair.id for pair in pairs}) < len(pairs):
@@ -296,7 +304,8 @@ def _read(
                 raise UsageError(f"{where}, field {name!r}: must be text, got {got}.")
         uid, premise, hypothesis, label = (value[name] for name in fields)
         if label not in labels:
-            # A long one, or one of several words, may be a sentence of a note in the wrong field: not shown.
+            # A long one, or one of several words, may be a sentence of a note in the wrong field:
+            # not shown.
             short = len(label) <= _SHOWN and len(label.split()) <= 1
             got = repr(label) if short else f"a text of {len(label)} characters"
             raise UsageError(
@@ -309,7 +318,8 @@ def _read(
     if twice:
         named = repr(twice) if " " not in twice else f"of {len(twice)} characters"  # as for a label
         raise UsageError(
-            f"{', '.join(map(str, files))}: the id {named} stands twice. Give each file once, as it was released."
+            f"{', '.join(map(str, files))}: the id {named} stands twice. Give each file once, as "
+            "it was released."
         )
     return list(pairs.values())
 
@@ -344,7 +354,10 @@ def template_sha256(style: str) -> str:
 def nli_question(
     pair: LabelledPair, *, ways: int = 3, style: str = STYLE, backwards: bool = False
 ) -> Question:
-    """Makes the question whether a premise entails a hypothesis; the values of its verdicts are labels."""
+    """Makes the question whether a premise entails a hypothesis.
+
+    The values of its verdicts are labels.
+    """
     labels = _LABELS[ways][:: -1 if backwards else 1]
     classes = _TEXTS["classes"][str(ways)]
     in_json = style.startswith("json")

@@ -1,6 +1,7 @@
 """The record of checks: how well each judge did when it was last compared with people (docs/judge_check.md).
 
-A judge is known by its identity, votes, judging mode and prompts, and a check belongs to a set of labelled pairs.
+A judge is known by its identity, votes, judging mode and prompts, and a check belongs to a set of
+labelled pairs.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import medical_tasks.catalog as catalog
 from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import UsageError, system_reason
 from medical_tasks.io.files import WholeFile, folder_lock, read_bytes, read_text, readable
@@ -19,22 +21,31 @@ from medical_tasks.io.store import content_key
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import TaskSpec
 
+if TYPE_CHECKING:
+    from medical_tasks.judges.check_sets import CheckSetSource
+
 FORMAT: Final = 1
 CHECK_FORMAT: Final = 2
 """Of `check.json`; since 2 it holds each pair's labels."""
 GENERAL = ("anli", "mednli", "nli")
 """Sets of pairs that belong to no benchmark: shown where a judge was not checked on a benchmark's own."""
-_COMMANDS: Final[Mapping[str, tuple[str, str, int]]] = {
-    "ehrnoteqa_mc": ("ehrnoteqa", " --format mc --source SCORES.csv", 5),
-    "ehrnoteqa_open": ("ehrnoteqa", " --source SCORES.csv", 5),
-    "kqa": ("kqa", "", 1),
-}
-"""How a judge is checked on a benchmark's own pairs: the set, further options, and the votes that go without saying."""
 
 
 def check_set_of(task: TaskSpec) -> str:
-    """Names the set of labelled pairs that is a task's own: `kqa`, `ehrnoteqa_open`, `ehrnoteqa_mc`."""
+    """Names the set of labelled pairs that is a task's own.
+
+    Its dataset, and its format where it has one.
+    """
     return "_".join(filter(None, (task.dataset, task.options.get("format", ""))))
+
+
+def _own_set(name: str) -> tuple[str, CheckSetSource] | None:
+    """The set as `judge-check` calls it, and its source; None for sets of no benchmark."""
+    for benchmark in catalog.benchmarks():
+        for called, source in benchmark.check_sets().items():
+            if name in source.commands:
+                return called, source
+    return None
 
 
 def checks_file() -> Path:
@@ -77,7 +88,10 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
 
 
 def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes from a whole check (content of `check.json`) what is kept of it: the figures of its finest classes."""
+    """Takes from a whole check (content of `check.json`) what is kept of it.
+
+    The figures of its finest classes.
+    """
     figures = check["figures"]
     view = next(view for view in VIEWS if figures.get(view.key) is not None)
     people, raters = figures["people"], figures.get("raters")
@@ -104,9 +118,7 @@ def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
     return summary
 
 
-def last_check(
-    identity: Mapping[str, Any], *, name: str = "kqa", **asked: Any
-) -> dict[str, Any] | None:
+def last_check(identity: Mapping[str, Any], *, name: str, **asked: Any) -> dict[str, Any] | None:
     """Looks up the last check of a judge asked so (`check_key`): on a benchmark's own pairs, else on pairs of no benchmark.
 
     Returns `{"problem": ...}` for a damaged record, which does not end a run.
@@ -128,12 +140,12 @@ def describe(
     votes: int = 1,
     mode: str = "single",
     prompts: str = "own",
-    name: str = "kqa",
+    name: str,
 ) -> str:
     """Says in one line how far a judge is to be trusted."""
     if check is None:
         command = check_command(name, judge=judge, votes=votes, mode=mode, prompts=prompts)
-        return f"judge {judge} was never checked" + (f": {command}" if name in _COMMANDS else "")
+        return f"judge {judge} was never checked" + (f": {command}" if _own_set(name) else "")
     if "problem" in check:
         return f"judge {judge}: its checks are not known. {check['problem']}"
     pairs = f"{check['pairs']} pairs"
@@ -142,7 +154,8 @@ def describe(
     two_way = check.get("view", TWO_WAY.key if check["ways"] == 2 else "") == TWO_WAY.key
     parts = f"accuracy {_figure(check['accuracy'])}, kappa {_figure(check['kappa'])}"
     return (
-        f"judge {judge}: checked on {check['set']} ({pairs}{f', {TWO_WAY.title}' if two_way else ''}, {check['date']}): "
+        f"judge {judge}: checked on {check['set']} "
+        f"({pairs}{f', {TWO_WAY.title}' if two_way else ''}, {check['date']}): "
         f"{parts}{_people(check)}"
     )
 
@@ -180,8 +193,9 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
         )
     if version != CHECK_FORMAT:
         raise UsageError(
-            f"{path}: is of format {version!r}, and {CHECK_FORMAT} is needed, which holds the label of each pair. "
-            f"Make it again: {check_command(name, judge=str(checked.get('name')), **how)}"
+            f"{path}: is of format {version!r}, and {CHECK_FORMAT} is needed, which holds the "
+            "label of each pair. Make it again: "
+            f"{check_command(name, judge=str(checked.get('name')), **how)}"
         )
     return path, raw, check
 
@@ -189,20 +203,24 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
 def check_command(
     name: str, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own"
 ) -> str:
-    """The command that checks a judge on a set of pairs; on general ones where a benchmark has none of its own."""
-    which, further, usual_votes = _COMMANDS.get(
-        name, (name if name in GENERAL else "nli", " --source ANLI", 1)
-    )
-    mode, prompts = (mode, prompts) if name in _COMMANDS else ("single", "own")
+    """The command that checks a judge on a set of pairs.
+
+    On general ones where a benchmark has none of its own.
+    """
+    called, further, usual_votes = name if name in GENERAL else "nli", " --source ANLI", 1
+    own = _own_set(name)
+    if own is not None:
+        called, source = own
+        further, usual_votes = source.commands[name], source.votes
     asked = {
         "--votes": (votes, usual_votes),
-        "--judging": (mode, "single"),
-        "--prompts": (prompts, "own"),
+        "--judging": (mode if own else "single", "single"),
+        "--prompts": (prompts if own else "own", "own"),
     }
     options = "".join(
         f" {option} {value}" for option, (value, usual) in asked.items() if value != usual
     )
-    return f"medical-tasks judge-check {which} --judge {judge}{further}{options}"
+    return f"medical-tasks judge-check {called} --judge {judge}{further}{options}"
 
 
 def _people(check: Mapping[str, Any]) -> str:

@@ -36,15 +36,20 @@ COLUMNS: Final[Mapping[str, tuple[str, str, int]]] = {
 }
 """Of the table: where a figure stands in a judge's row, how it is written, and by what it is multiplied."""
 NOTES: Final = (
-    "kappa: with people's labels (from, to: 95 % interval). again, reverse: % of labels that stay when it is asked again, or with "
-    "verdicts and statements in reverse order. longer, family: points by which it favours longer answers, and those of models of "
-    "its family, against people. apart: the smallest difference of two models, in points, that it finds in 4 of 5 cases. The rest "
-    "is for 1,000 verdicts. n/a: not asked for, or unknown; choosing.json says why."
+    "kappa: with people's labels (from, to: 95 % interval). again, reverse: % of labels that stay "
+    "when it is asked again, or with verdicts and statements in reverse order. longer, family: "
+    "points by which it favours longer answers, and those of models of its family, against "
+    "people. apart: the smallest difference of two models, in points, that it finds in 4 of 5 "
+    "cases. The rest is for 1,000 verdicts. n/a: not asked for, or unknown; choosing.json says "
+    "why."
 )
 
 
 def choose(checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -> dict[str, Any]:
-    """Compares checks (contents of `check.json`) by judge, and recommends one; `failed`: why others have none."""
+    """Compares checks (contents of `check.json`) by judge, and recommends one; `failed`.
+
+    Why others have none.
+    """
     about: Mapping[str, Any] = next(
         iter(checks.values()), dict.fromkeys(("set", "source", "pairs", "clusters"))
     )
@@ -55,7 +60,8 @@ def choose(checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -
     for name, each in zip(checks, pairs, strict=True):
         if each != pairs[0]:
             raise UsageError(
-                f"{name}: is checked on other pairs than {next(iter(checks))}. Check it on the same ones."
+                f"{name}: is checked on other pairs than {next(iter(checks))}. Check it on the "
+                "same ones."
             )
     view = next(
         view for view in VIEWS if all(check["figures"].get(view.key) for check in checks.values())
@@ -144,7 +150,10 @@ def _below(labels: Mapping[str, Any], best: Mapping[str, Any], view: View) -> di
 
 
 def _at(row: Any, path: str) -> Any:
-    """What stands in nested mappings under names with points between them; None where nothing does."""
+    """What stands in nested mappings under names with points between them.
+
+    None where nothing does.
+    """
     for key in path.split("."):
         row = (row or {}).get(key)
     return row

@@ -1,6 +1,7 @@
 """Judges behind inspect_ai's model providers: `inspect/<provider>/<model>`. No inspect log is written.
 
-inspect retries by itself and does not say how often, so the budget counts calls and not their retries.
+inspect retries by itself and does not say how often, so the budget counts calls and not their
+retries.
 """
 
 from __future__ import annotations
@@ -89,7 +90,10 @@ class InspectJudge(Backend):
         self._model: Model | None = None if self.endpoint is None else self._open()
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
-        """Asks for all replies, at most `concurrency` at once; refused while credentialed text is held."""
+        """Asks for all replies, at most `concurrency` at once.
+
+        Refused while credentialed text is held.
+        """
         if self.endpoint is not None:
             policy.require_visible_endpoint(self.name, "judge")
         if not calls:
@@ -112,7 +116,10 @@ class InspectJudge(Backend):
     def _outcomes(
         self, model: Model, calls: Sequence[Call], budget: RunBudget
     ) -> Generator[Reply | NoReply, None, None]:
-        """Yields outcomes in the calling thread as they come; leaving early cancels what is in flight."""
+        """Yields outcomes in the calling thread as they come.
+
+        Leaving early cancels what is in flight.
+        """
         results: queue.SimpleQueue[Reply | NoReply | None] = queue.SimpleQueue()
         waiting = iter(calls)
 
@@ -145,7 +152,10 @@ class InspectJudge(Backend):
         future.result()
 
     def _started(self) -> BlockingPortal:
-        """The loop on a thread of its own, for clients that are bound to one; ends with the process at the latest."""
+        """The loop on a thread of its own, for clients that are bound to one.
+
+        Ends with the process at the latest.
+        """
         from anyio.from_thread import start_blocking_portal
 
         if self._portal is None:

@@ -37,7 +37,7 @@ def _open_chat(name: str, options: Mapping[str, str], log_dir: Path) -> Backend:
 
 def _open_local(name: str, options: Mapping[str, str], log_dir: Path) -> Backend:
     from medical_tasks.judges.chat import LocalJudge
-    from medical_tasks.models.opener import open_model
+    from medical_tasks.models.opening import open_model
 
     return LocalJudge(open_model(name, options, log_dir=log_dir))
 

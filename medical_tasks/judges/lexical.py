@@ -1,4 +1,7 @@
-"""`lexical`: entailment by word overlap. Offline, deterministic; **its numbers are not comparable** (docs/judges_local.md)."""
+"""`lexical`: entailment by word overlap. Offline, deterministic.
+
+**its numbers are not comparable** (docs/judges_local.md).
+"""
 
 from __future__ import annotations
 
@@ -76,8 +79,9 @@ class LexicalJudge(Backend):
 def decide(premise: str, hypothesis: str) -> Label:
     """Says whether a text entails another, as far as words tell, in this order.
 
-    Entailment: the hypothesis is a line or whole sentences of the premise. Contradiction: it clashes with the likest sentence.
-    Entailment: its numbers and `ENTAILS_FROM` of its content are in the premise, on average of the best window and the whole.
+    Entailment: the hypothesis is a line or whole sentences of the premise. Contradiction: it
+    clashes with the likest sentence. Entailment: its numbers and `ENTAILS_FROM` of its content are
+    in the premise, on average of the best window and the whole.
     """
     return _decide(_Premise(premise), hypothesis)
 
@@ -157,7 +161,10 @@ class _Premise:
 
 
 def _letters(words: frozenset[str]) -> int:
-    """Whole numbers only: a sum of fractions would depend on the order in which a set gives its members."""
+    """Whole numbers only.
+
+    A sum of fractions would depend on the order in which a set gives its members.
+    """
     return sum(map(len, words))
 
 
@@ -200,13 +207,19 @@ class Sentence:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """All words in order, in lower case; numbers without thousands separators and trailing zeros."""
+        """All words in order, in lower case.
+
+        Numbers without thousands separators and trailing zeros.
+        """
         folded = unicodedata.normalize("NFKC", self.text).casefold().replace("’", "'")
         return tuple(_plain(word) for word in _TOKEN.findall(folded))
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """What it is about: stems without function words and negations, opposites under one name, and numbers."""
+        """What it is about.
+
+        Stems without function words and negations, opposites under one name, and numbers.
+        """
         return frozenset(
             _stem(word) for word in self.words if word not in _STOP and not _negates(word)
         )

@@ -1,6 +1,7 @@
 """`nli/<folder or repository>`: a local model of natural language inference as judge; docs/judges_local.md describes its forms.
 
-TRUE form: `premise: ... hypothesis: ...`, answered by `1` or `0` (DocLens, section 4; Honovich et al. 2022).
+TRUE form: `premise: ... hypothesis: ...`, answered by `1` or `0` (DocLens, section 4; Honovich et
+al. 2022).
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ Columns = dict[str, list[int]]
 
 
 class Form(ABC):
-    """A loaded model with its way of being asked; `max_length` counts special tokens, and None is no bound."""
+    """A loaded model with its way of being asked.
+
+    `max_length` counts special tokens, and None is no bound.
+    """
 
     def __init__(
         self, model: Any, tokenizer: Any, *, labels: tuple[Label, ...], max_length: int | None
@@ -61,7 +65,11 @@ class Form(ABC):
         ]
 
     def tokenize(self, *texts: list[str], add_special_tokens: bool = True) -> list[Columns]:
-        """Calls the tokenizer. Special tokens inside a judged text are read as text or, by tokenizers of T5's kind, left out."""
+        """Calls the tokenizer.
+
+        Special tokens inside a judged text are read as text or, by tokenizers of T5's kind, left
+        out.
+        """
         if not texts[0]:
             return []
         made = self.tokenizer(
@@ -100,7 +108,10 @@ _Cut = Callable[[str, int], list[str]]
 
 
 def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
-    """Tokenises pairs, one row a window of the premise; None where the hypothesis leaves no room for a window."""
+    """Tokenises pairs, one row a window of the premise.
+
+    None where the hypothesis leaves no room for a window.
+    """
     whole = form.encode([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
     longest = form.max_length
     if longest is None:
@@ -155,7 +166,10 @@ _TRUE_LABELS: tuple[Label, ...] = ("entailment", "not_entailment")
 
 
 def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
-    """Finds the step at which `1` and `0` part: the tokens both begin with, and the next token of each."""
+    """Finds the step at which `1` and `0` part.
+
+    The tokens both begin with, and the next token of each.
+    """
     yes, no = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0"))
     shared = len(
         list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(yes, no, strict=False)))
@@ -200,13 +214,19 @@ class TrueForm(Form):
 
 
 class OfficialTrueForm(TrueForm):
-    """As DocLens' authors do: nothing beyond 500 words is read, and whatever is not exactly `1` is no entailment."""
+    """As DocLens' authors do.
+
+    Nothing beyond 500 words is read, and whatever is not exactly `1` is no entailment.
+    """
 
     def __init__(self, model: Any, tokenizer: Any, *, name: str) -> None:
         super().__init__(model, tokenizer, name=name, max_length=None)
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
-        """Tokenises pairs, their premises cut. Marks that end a text are honoured, wherever they come from."""
+        """Tokenises pairs, their premises cut.
+
+        Marks that end a text are honoured, wherever they come from.
+        """
         texts = _in_form(
             [" ".join(premise.split(" ")[:OFFICIAL_WORDS]) for premise in premises], hypotheses
         )
@@ -364,12 +384,14 @@ def read_nli_options(options: Mapping[str, str], family: Family, *, model: str) 
     values = read_options(options, NLI_OPTIONS, model=model)
     if family == "true" and "labels" in values:
         raise UsageError(
-            f"labels={options['labels']}: {model} is a T5 that answers 1 or 0; labels is for classifiers."
+            f"labels={options['labels']}: {model} is a T5 that answers 1 or 0; labels is for "
+            "classifiers."
         )
     if values.get("official"):
         if family == "classifier":
             raise UsageError(
-                f"official=true: {model} is a classifier; DocLens' way is for a T5 in the TRUE form."
+                f"official=true: {model} is a classifier; DocLens' way is for a T5 in the TRUE "
+                "form."
             )
         if "max_length" in values:
             raise UsageError(
@@ -398,14 +420,20 @@ _CAUTIOUS: Mapping[Label, int] = {
 
 
 def read_label(name: str) -> Label | None:
-    """Reads one label name (`ENTAILMENT`, `non-entailment`, `Contradicts`, `NOT ENOUGH INFO`); None when it says nothing."""
+    """Reads one label name (`ENTAILMENT`, `non-entailment`, `Contradicts`, `NOT ENOUGH INFO`).
+
+    None when it says nothing.
+    """
     return _LABELS.get(re.sub(r"[\s_\-]+", "", name).casefold())
 
 
 def read_labels(
     config: Mapping[str, object], given: str | None, *, model: str
 ) -> tuple[Label, ...]:
-    """Finds what the outputs of a classifier mean, in order; the option `labels` goes before the config."""
+    """Finds what the outputs of a classifier mean, in order.
+
+    The option `labels` goes before the config.
+    """
     named = config.get("id2label")
     if isinstance(named, Mapping) and named:
         order = sorted(named, key=lambda key: int(key) if str(key).isdecimal() else math.inf)
@@ -417,7 +445,8 @@ def read_labels(
         listed = [name.strip() for name in given.split(",")]
         if len(listed) != len(names):
             raise UsageError(
-                f"{model}: labels={given} names {len(listed)} labels, the model has {len(names)} outputs."
+                f"{model}: labels={given} names {len(listed)} labels, the model has {len(names)} "
+                "outputs."
             )
         names = listed
     found = tuple(label for label in map(read_label, names) if label is not None)
@@ -430,7 +459,10 @@ def read_labels(
 
 
 def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
-    """Combines a premise's windows, each voting for its most likely label: entailment if at least as sure as contradiction."""
+    """Combines a premise's windows, each voting for its most likely label.
+
+    Entailment if at least as sure as contradiction.
+    """
     surest: dict[Label, float] = {}
     for row in windows:
         chances = dict(zip(labels, row, strict=True))
@@ -447,7 +479,10 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
 def load_form(
     name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]
 ) -> tuple[Form, str]:
-    """Loads tokenizer and weights, onto the accelerators where there are any; returns the form and the type of its weights."""
+    """Loads tokenizer and weights, onto the accelerators where there are any.
+
+    Returns the form and the type of its weights.
+    """
     import torch
     import transformers
 

@@ -1,6 +1,7 @@
 """Strict readers of a judge's reply: nothing is guessed, none ever raises, and none takes more than linear time.
 
-A reply may quote judged text that holds a planted verdict: one counts only alone where the form puts it; two that differ are none.
+A reply may quote judged text that holds a planted verdict: one counts only alone where the form
+puts it; two that differ are none.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Checker:
     """A rule for one value of an object, in words and as JSON Schema; called, it says the rule that is broken, or None.
 
     Attributes:
-        meant: makes the value of what a reply has, where that is spelt otherwise ("Yes." for "yes").
-        aside: whether a verdict stands without it, as without its explanation.
+        meant: makes the value of what a reply has, where that is spelt otherwise ("Yes." for
+            "yes"). aside: whether a verdict stands without it, as without its explanation.
     """
 
     holds: Callable[[Any], bool]
@@ -107,8 +108,8 @@ _SAID: Final = _any_of(
     "evaluation | assessment | outcome | prediction"
 )
 _SURE: Final = _any_of(
-    "therefore | thus | hence | so | clearly | indeed | definitely | certainly | obviously | simply | "
-    "consequently | also | again | absolutely | surely | accordingly"
+    "therefore | thus | hence | so | clearly | indeed | definitely | certainly | obviously | "
+    "simply | consequently | also | again | absolutely | surely | accordingly"
 )
 _SURELY: Final = rf"(?:(?:most )?(?:{_SURE})[,:]? )*"
 _CONDITION: Final = _any_of(
@@ -126,8 +127,8 @@ _HEDGE: Final = _any_of(
 )
 """What leaves its own clause open, or says another verdict."""
 _SPEECH: Final = _any_of(
-    "but | however | although | though | says? | said | claims? | states? | tells? | told | asserts? | "
-    "insists? | writes?"
+    "but | however | although | though | says? | said | claims? | states? | tells? | told | "
+    "asserts? | insists? | writes?"
 )
 _TAKES_BACK: Final = _any_of(
     r"wrong | incorrect | mistake\w* | errors? | wait | actually | correction | rather | instead | plant\w* | "
@@ -257,7 +258,10 @@ _OF_EITHER: Final = _claim_pattern(
 
 
 def quoted(text: str) -> str:
-    """Writes judged text as one JSON string, for a prompt: nothing in it can look like the end of the string or turn."""
+    """Writes judged text as one JSON string, for a prompt.
+
+    Nothing in it can look like the end of the string or turn.
+    """
     return _TAG.sub(r"\\u005b", json.dumps(text).replace("<", "\\u003c"))
 
 
@@ -314,9 +318,11 @@ def whole_number(low: int, high: int) -> Checker:
 def read_json(text: str) -> Any | Unreadable:
     """Reads a reply that is one JSON object or array, bare or in one fenced block, after any `</think>`.
 
-    A line that introduces it ("Here is the JSON:") and words of politeness behind it are nothing of it.
+    A line that introduces it ("Here is the JSON:") and words of politeness behind it are nothing of
+    it.
     """
-    # An object can hold the end mark of reasoning inside a string: what begins as JSON has no reasoning before it.
+    # An object can hold the end mark of reasoning inside a string: what begins as JSON has no
+    # reasoning before it.
     text = without_marks(text)
     said = text if text.startswith(("{", "[", "```")) else _spoken(text)
     if said is None:
@@ -354,7 +360,8 @@ def _json_value(written: str) -> Any:
 def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unreadable:
     """Reads a reply that is one JSON object with the given keys; else says what is wrong first.
 
-    Capitals of keys do not count; explanations (`Checker.aside`) may be missing, and others may stand there.
+    Capitals of keys do not count; explanations (`Checker.aside`) may be missing, and others may
+    stand there.
     """
     value = read_json(text)
     if isinstance(value, Unreadable):
@@ -402,7 +409,10 @@ def object_reader(
 def read_verdicts(
     text: str, keys: Mapping[str, Check], ids: Sequence[str]
 ) -> dict[str, dict[str, Any]] | Unreadable:
-    """Reads `{"verdicts": [...]}`, objects with an `id` and the given keys; some of `ids`, each at most once, and at least one."""
+    """Reads `{"verdicts": [...]}`, objects with an `id` and the given keys.
+
+    Some of `ids`, each at most once, and at least one.
+    """
     value = read_json(text)
     if isinstance(value, Unreadable):
         return value
@@ -431,7 +441,10 @@ def read_verdicts(
 
 
 def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> str | Unreadable:
-    """Reads a word of a list: alone, or as `Answer: word` on the last line and nowhere else with another word."""
+    """Reads a word of a list.
+
+    Alone, or as `Answer: word` on the last line and nowhere else with another word.
+    """
     words = {word.casefold(): word for word in allowed}
 
     def read(written: str) -> str | Unreadable:
@@ -444,7 +457,10 @@ def read_choice(text: str, allowed: Sequence[str], *, label: str = "Answer") -> 
 
 
 def goes_with(word: str, reason: str) -> bool:
-    """Whether what stands behind yes or no goes with it: it leaves nothing open, and denies no yes."""
+    """Whether what stands behind yes or no goes with it.
+
+    It leaves nothing open, and denies no yes.
+    """
     if word.casefold() not in _TRUTHS or _LEFT_OPEN.search(reason):
         return False
     return not (_TRUTHS[word.casefold()] and _DENIED.search(reason))
@@ -471,10 +487,11 @@ def read_score(text: str, low: int, high: int, *, label: str = "Score") -> int |
 def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unreadable:
     """Reads free text by its closing claim, the last sentence (K-QA's judge; for replies asked for in no stricter form).
 
-    A claim is a verdict word, alone or said of the answer ("the answer is True", "verdict: false"), maybe with a reason
-    before or after it. "not true" and "untrue" are false. Everything else is unreadable: another negation ("not false"), a
-    hedge, a question, a condition, an alternative, a quotation, a verdict word in another sentence, two claims that differ.
-    A reply may begin with its claim if all that follows is explanation. An object's one field for the answer is a claim.
+    A claim is a verdict word, alone or said of the answer ("the answer is True", "verdict: false"),
+    maybe with a reason before or after it. "not true" and "untrue" are false. Everything else is
+    unreadable: another negation ("not false"), a hedge, a question, a condition, an alternative, a
+    quotation, a verdict word in another sentence, two claims that differ. A reply may begin with
+    its claim if all that follows is explanation. An object's one field for the answer is a claim.
 
     Args:
         text: the judge's reply.
@@ -499,7 +516,10 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
 
 
 def _plain_claims(said: str) -> str:
-    """A reply in normal form without markup, politeness and lines of marks; an object is its field for the answer."""
+    """A reply in normal form without markup, politeness and lines of marks.
+
+    An object is its field for the answer.
+    """
     text = normal_form(said)
     field = _answer_field(text)
     if field is not None:
@@ -511,7 +531,10 @@ def _plain_claims(said: str) -> str:
 
 
 def _answer_field(text: str) -> str | None:
-    """What an object says in its one field that is named for the answer; None for no such object."""
+    """What an object says in its one field that is named for the answer.
+
+    None for no such object.
+    """
     value = read_json(text)
     if not isinstance(value, dict):
         return None
@@ -527,7 +550,10 @@ def _takes_back(sentence: str) -> bool:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a reply. What a colon at a line's end introduces, and what an open quotation holds, is part of one."""
+    """The sentences of a reply.
+
+    What a colon at a line's end introduces, and what an open quotation holds, is part of one.
+    """
     written = _INTRODUCED.sub(r"\1 ", text.strip())
     found: list[str] = []
     start = seen = quotes = 0
@@ -548,7 +574,10 @@ def _sentences(text: str) -> list[str]:
 
 
 def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> bool | None:
-    """What a sentence says by itself, None for nothing; `alone`: it is the whole reply, so that quotation marks quote nobody."""
+    """What a sentence says by itself, None for nothing; `alone`.
+
+    It is the whole reply, so that quotation marks quote nobody.
+    """
     if len(sentence) > MAX_CLAIM:
         return None
     written = sentence.lstrip(". ")
@@ -563,7 +592,8 @@ def _claim(sentence: str, pattern: re.Pattern[str], *, alone: bool = False) -> b
     lead = written[: found.start()]
     if found[0].casefold().startswith(("making", "which makes")) and lead.endswith(", "):
         lead += "so "
-    # A quotation may be anybody's; what "it" is said of behind another clause is not known to be what was asked.
+    # A quotation may be anybody's; what "it" is said of behind another clause is not known to be
+    # what was asked.
     quotes = found[0][:1] in "\"'" and not alone
     before = (_WORDS if found["bare"] else _LEAD).fullmatch(lead)
     if quotes or before is None or _OPENS.search(lead):
@@ -635,7 +665,8 @@ def _read_line(
     value = read(written)
     if isinstance(value, Unreadable):
         return value
-    # Which of two is the verdict and which a quotation cannot be known. Drafts do not count in reasoning that is
+    # Which of two is the verdict and which a quotation cannot be known. Drafts do not count in
+    # reasoning that is
     # marked from its beginning; a bare end mark may be quoted as well.
     for line in lines if _opens_thinking(text) else _lines(text):
         other = _labelled(line, label)
@@ -669,7 +700,10 @@ def _begins_reason(line: str) -> bool:
 
 
 def reply_lines(text: str) -> list[str]:
-    """The lines of a reply that say something, without its reasoning and emphasis; none when reasoning never ends."""
+    """The lines of a reply that say something, without its reasoning and emphasis.
+
+    None when reasoning never ends.
+    """
     lines = [
         line.strip(_MARKS).replace("*", "").replace("`", "") for line in _lines(_spoken(text) or "")
     ]
@@ -678,7 +712,10 @@ def reply_lines(text: str) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a reply that say something, in normal form; tags around an answer are its label."""
+    """The lines of a reply that say something, in normal form.
+
+    Tags around an answer are its label.
+    """
     text = _HEADED.sub(r"\1: ", _TAGGED.sub(r"\n\1: \2\n", normal_form(text)))
     text = _ANGLED.sub(r"\1", text)
     return [line for line in text.split("\n") if _SAYS.search(line) and not line.startswith("```")]

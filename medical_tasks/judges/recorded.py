@@ -1,6 +1,7 @@
 """A judge that is a file of verdicts: a run's `verdicts.jsonl`, or somebody's judgements from elsewhere.
 
-A line with `sha256` belongs to the question with that hash alone, so that no verdict is taken for another answer's.
+A line with `sha256` belongs to the question with that hash alone, so that no verdict is taken for
+another answer's.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ OTHER_QUESTION = "judge: recorded for another question"
 
 class RecordedJudge:
     """Verdicts read from a file. Implements `judges.base.Judge`; asks nobody."""
+
+    endpoint: None = None
+    trouble: None = None  # of being reached, which a file always is
 
     def __init__(
         self, path: Path, *, name: str = "", rows: Iterable[Mapping[str, Any]] | None = None
@@ -57,7 +61,10 @@ class RecordedJudge:
             self._add(str(path), row)
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Looks every question up; unscored if not in the file, or recorded for another question of that id."""
+        """Looks every question up.
+
+        Unscored if not in the file, or recorded for another question of that id.
+        """
         return [self._look_up(question) for question in questions]
 
     def close(self) -> None:
@@ -66,12 +73,14 @@ class RecordedJudge:
     def _add(self, where: str, row: Any) -> None:
         if not isinstance(row, dict) or not isinstance(row.get("id"), str):
             raise UsageError(
-                f"{where}: each line is one object with a text as id. Write the question's id there."
+                f"{where}: each line is one object with a text as id. Write the question's id "
+                "there."
             )
         scored, unscored = "value" in row, row.get("unscored")
         if scored == (unscored is not None) or not isinstance(unscored, str | None):
             raise UsageError(
-                f"{where} (id {row['id']!r}): a line has either value, or unscored with the reason as a text. Give one of them."
+                f"{where} (id {row['id']!r}): a line has either value, or unscored with the reason "
+                "as a text. Give one of them."
             )
         sha256 = row.get("sha256") or ""
         if not isinstance(sha256, str):
@@ -91,8 +100,8 @@ class RecordedJudge:
             record.get("value"),
         ):
             raise UsageError(
-                f"{where}: id {row['id']!r} stands twice with different verdicts. Keep one of them, or add each question's "
-                "sha256."
+                f"{where}: id {row['id']!r} stands twice with different verdicts. Keep one of "
+                "them, or add each question's sha256."
             )
         if row.get("comparable") is False:
             self.comparable = False
@@ -120,8 +129,8 @@ class RecordedJudge:
         }:  # a "yes" for true would count as something
             said = ", ".join(dict.fromkeys(json.dumps(each) for each in wanted))
             raise UsageError(
-                f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and values of this question are "
-                f"of the kind of {said}. Correct the file."
+                f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and "
+                f"values of this question are of the kind of {said}. Correct the file."
             )
         self.stats.decided += 1
         self.rows.append(

@@ -1,4 +1,7 @@
-"""Lines of questions in which later ones depend on what was said, asked round by round; and many things asked about in one call."""
+"""Lines of questions in which later ones depend on what was said, asked round by round.
+
+And many things asked about in one call.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ def ask_together(judge: Judge, lines: Sequence[Line[_Found]]) -> list[_Found]:
 
 
 def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
-    """Makes one line of several: its rounds are theirs together, and it ends when the last one does."""
+    """Makes one line of several.
+
+    Its rounds are theirs together, and it ends when the last one does.
+    """
     found: dict[int, Any] = {}
     waiting: dict[int, list[Question]] = {}
 
@@ -72,9 +78,10 @@ def in_batches(
 ) -> Line[dict[str, _Value | Unscored]]:
     """Asks about things that differ: all in one call where the judge takes batches, else one call each.
 
-    What a batched reply leaves out is asked about again, together, and what is left out once more one by one. So is a whole batch
-    whose form is the trouble: no readable reply, a prompt too long. A batch that failed for another reason (the server, the budget)
-    leaves its things without a verdict: asking for each of them would only fail as many times.
+    What a batched reply leaves out is asked about again, together, and what is left out once more
+    one by one. So is a whole batch whose form is the trouble: no readable reply, a prompt too long.
+    A batch that failed for another reason (the server, the budget) leaves its things without a
+    verdict: asking for each of them would only fail as many times.
     """
     found: dict[str, _Value | Unscored] = {}
     batched = judging.mode == "batched" and judging.judge.reads == "prompt"

@@ -1,6 +1,7 @@
 """A judge by its name, opened and asked: votes, re-asks, the store of finished replies and the budget.
 
-Every reply is stored the moment it arrives, under a hash of what decides it, and is never asked for again; no prompt is stored.
+Every reply is stored the moment it arrives, under a hash of what decides it, and is never asked for
+again; no prompt is stored.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
 from medical_tasks.models.usage import Meter, Prices, Usage
 
 _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
-# What the same judge with the same settings does the same way again; an unreadable reply is kept, and not asked for anew.
+# What the same judge with the same settings does the same way again; an unreadable reply is kept,
+# and not asked for anew.
 _LASTING = (
     UNREADABLE,
     CUT,
@@ -63,14 +65,17 @@ def open_session(
     quiet: bool = False,
     role: str = "judge",
 ) -> Iterator[JudgeSession]:
-    """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts. `role`: as messages name it."""
+    """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts.
+
+    `role`: as messages name it.
+    """
     prices = read_prices(args, model=name, what=role)
     backend = open_judge(name, args, votes=options.votes, log_dir=log_dir)
     try:
         if must_read and backend.reads != "prompt":
             raise UsageError(
-                f"the {role} {name} compares two texts and reads no instructions. Choose one that does: "
-                "openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
+                f"the {role} {name} compares two texts and reads no instructions. Choose one that "
+                "does: openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
         policy.require_endpoint(backend.endpoint, role)  # before anything is left on disk
         with Store(store) as opened:
@@ -81,10 +86,14 @@ def open_session(
 
 @contextlib.contextmanager
 def open_offline(name: str, *, unread: str) -> Iterator[JudgeSession]:
-    """Opens a judge that reads no prompts, for metrics of texts at hand; nothing of it is kept. `unread`: what it is not shown."""
+    """Opens a judge that reads no prompts, for metrics of texts at hand; nothing of it is kept.
+
+    `unread`: what it is not shown.
+    """
     if name != "lexical" and not name.startswith("nli/"):
         raise ValueError(
-            f"judge must be lexical or nli/FOLDER, which read no {unread}; got {name!r}. Give verdicts, or use medical-tasks score."
+            f"judge must be lexical or nli/FOLDER, which read no {unread}; got {name!r}. Give "
+            "verdicts, or use medical-tasks score."
         )
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -106,7 +115,8 @@ def next_step(reasons: Collection[str]) -> str:
     return " ".join(([again] if not all(lost) else []) + ([lasting] if any(lost) else []))
 
 
-# What changes no verdict: how much is asked at once, for how long, what it costs. A run may go on with others.
+# What changes no verdict: how much is asked at once, for how long, what it costs. A run may go on
+# with others.
 NEUTRAL_JUDGE_ARGS = NEUTRAL_ARGS | {"n_choices", "varies"}
 
 
@@ -122,7 +132,10 @@ def judge_kinds() -> dict[str, JudgeKind]:
 
 
 def open_judge(name: str, options: Mapping[str, str], *, votes: int = 1, log_dir: Path) -> Backend:
-    """Opens a judge. Nothing is sent yet, but what can be checked is; with several votes the default temperature is 1."""
+    """Opens a judge. Nothing is sent yet, but what can be checked is.
+
+    With several votes the default temperature is 1.
+    """
     known = judge_kinds()
     word, slash, rest = name.partition("/")
     kind = known.get(word)
@@ -160,13 +173,17 @@ def require_votes(name: str, votes: int, *, samples: bool) -> None:
     """Refuses several votes of a judge that gives the same reply each time."""
     if votes > 1 and not samples:
         raise UsageError(
-            f"the judge {name} gives the same reply each time, so that votes must be 1, got {votes}. "
-            "Leave --votes out, or choose a judge that samples (a chat judge with a temperature above 0)."
+            f"the judge {name} gives the same reply each time, so that votes must be 1, got "
+            f"{votes}. Leave --votes out, or choose a judge that samples (a chat judge with a "
+            "temperature above 0)."
         )
 
 
 class JudgeSession:
-    """A judge as benchmarks see it; implements `judges.base.Judge`. Use from one thread. Several sessions may share a budget."""
+    """A judge as benchmarks see it; implements `judges.base.Judge`. Use from one thread.
+
+    Several sessions may share a budget.
+    """
 
     def __init__(
         self,
@@ -209,13 +226,19 @@ class JudgeSession:
         return self._meter.usage(self._prices)
 
     def again(self) -> JudgeSession:
-        """The same judge with its next votes, which answer the same questions anew; what they take is counted here too."""
+        """The same judge with its next votes, which answer the same questions anew.
+
+        What they take is counted here too.
+        """
         other = copy.copy(self)
         other._rules = replace(self._rules, first=self._rules.first + self._options.votes)
         return other
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Decides all questions, in order: the votes that all need at least, then re-asks, and further votes where it is open."""
+        """Decides all questions, in order.
+
+        The votes that all need at least, then re-asks, and further votes where it is open.
+        """
         longest = self._options.reply_tokens
         if longest is not None:
             questions = [replace(question, max_tokens=longest) for question in questions]
@@ -281,10 +304,12 @@ class JudgeSession:
             try:
                 self._backend.answer(list(calls.values()), self.budget, on_reply)
             finally:
-                # Some requests end without an outcome of their own: all are given up when a key is refused.
+                # Some requests end without an outcome of their own: all are given up when a key is
+                # refused.
                 told = sum(reply.attempts for reply in outcomes.values())
                 self.stats.calls += max(told, self.budget.calls - before)
-        # What was kept, and not what was heard: where another process was first, both go by its reply.
+        # What was kept, and not what was heard: where another process was first, both go by its
+        # reply.
         kept = self._store.get_many(
             VERDICT, [key for key in outcomes if isinstance(outcomes[key], Reply)]
         )

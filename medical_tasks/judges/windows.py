@@ -17,7 +17,10 @@ Count = Callable[[Sequence[str]], Sequence[int]]
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Splits a text at line ends and after `.`, `!` and `?`, abbreviations included; the spans are the whole text."""
+    """Splits a text at line ends and after `.`, `!` and `?`, abbreviations included.
+
+    The spans are the whole text.
+    """
     cuts = sorted({0, len(text), *(found.end() for found in _BREAK.finditer(text))})
     return list(itertools.pairwise(cuts))
 
@@ -25,7 +28,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
     """Cuts a text into windows of whole sentences, spans that fit the room unless a single character does not.
 
-    A sentence longer than the room is cut at white space, else anywhere, into pieces of a quarter of the room.
+    A sentence longer than the room is cut at white space, else anywhere, into pieces of a quarter
+    of the room.
     """
     spans = sentence_spans(text)
     sizes = list(count([text[start:end] for start, end in spans]))
@@ -41,7 +45,8 @@ def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
 def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
     """Packs consecutive pieces into windows, given as start and end (exclusive); a piece longer than the room is a window.
 
-    Each begins up to a quarter of the room before the end of the one before, at least one piece where both pieces fit.
+    Each begins up to a quarter of the room before the end of the one before, at least one piece
+    where both pieces fit.
     """
     windows: list[tuple[int, int]] = []
     start = end = 0

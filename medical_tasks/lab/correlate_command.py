@@ -145,7 +145,7 @@ def _render(correlated: dict[str, Any]) -> str:
 
 def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
     """The table as CSV; what is not defined is an empty cell."""
-    from medical_tasks.data.construction import write_table
+    from medical_tasks.io.tables import write_table
 
     rows: list[Sequence[object]] = [_OUT_HEADER]
     for pair in pairs:

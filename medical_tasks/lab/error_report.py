@@ -21,13 +21,13 @@ from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.catalog import dataset_spec, task_spec
-from medical_tasks.data.construction import write_table
 from medical_tasks.data.task_data import asked_part, load_task_data
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
+from medical_tasks.io.tables import write_table
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object, schema_of
 from medical_tasks.judges.session import open_session

@@ -1,4 +1,7 @@
-"""Tables of scores as people keep them: a row a model, a column a score, joined by the models' names."""
+"""Tables of scores as people keep them.
+
+A row a model, a column a score, joined by the models' names.
+"""
 
 from __future__ import annotations
 
@@ -97,8 +100,8 @@ def _check_joins(
     if before and joined.isdisjoint(table.names):
         raise UsageError(
             f"{path}: none of its rows has the name of a row of {', '.join(map(str, before))}; it "
-            f"begins with {shown(table.names[0])}, the other with {shown(tables[0].names[0])}. Rows "
-            "are joined by name, letter for letter."
+            f"begins with {shown(table.names[0])}, the other with {shown(tables[0].names[0])}. "
+            "Rows are joined by name, letter for letter."
         )
     for other_path, other in zip(before, tables, strict=True):
         if shared := [column for column in table.scores if column in other.scores]:
@@ -171,7 +174,10 @@ def _knows_scores(names: Sequence[str]) -> Sequence[str] | None:
 
 
 def read_cells(path: Path, *, form: str, needed: Sequence[str] = ()) -> Table:
-    """Reads a table of scores that has the columns `needed`; its cells have no blanks at their ends."""
+    """Reads a table of scores that has the columns `needed`.
+
+    Its cells have no blanks at their ends.
+    """
     table = read_table(
         path,
         form=form,
@@ -183,7 +189,8 @@ def read_cells(path: Path, *, form: str, needed: Sequence[str] = ()) -> Table:
     for name in needed:
         if name not in table.columns:
             raise UsageError(
-                f"{path}: its header, of {len(table.columns)} columns, has no column {name!r}. {form}"
+                f"{path}: its header, of {len(table.columns)} columns, has no column {name!r}. "
+                f"{form}"
             )
     rows = [
         replace(row, cells={name: str(cell or "").strip() for name, cell in row.cells.items()})
@@ -206,8 +213,8 @@ def _names(rows: Sequence[TableRow], columns: Sequence[str]) -> tuple[str, ...]:
             raise UsageError(f"{row.where}: the row has no name. Name it or take it out.")
         if name in row_of:
             raise UsageError(
-                f"{row.path}: {row_of[name].at} and {row.at} are both named {shown(name)}. Take one "
-                "out, or say with --names COLUMN,COLUMN which columns tell the rows apart."
+                f"{row.path}: {row_of[name].at} and {row.at} are both named {shown(name)}. Take "
+                "one out, or say with --names COLUMN,COLUMN which columns tell the rows apart."
             )
         row_of[name] = row
     return tuple(row_of)
@@ -220,9 +227,9 @@ def _number(row: TableRow, column: str) -> float:
     number = float(cell) if _NUMBER.fullmatch(cell) else math.nan
     if not math.isfinite(number):
         raise UsageError(
-            f"{row.where}: column {shown(column)} holds {shown(cell)}, which is not a number. A score "
-            "is a plain number such as 61.3; a missing one is an empty cell. If the column names the "
-            f"rows: --names {column}"
+            f"{row.where}: column {shown(column)} holds {shown(cell)}, which is not a number. A "
+            "score is a plain number such as 61.3; a missing one is an empty cell. If the column "
+            f"names the rows: --names {column}"
         )
     return number
 

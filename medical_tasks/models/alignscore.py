@@ -1,7 +1,8 @@
 """AlignScore by the authors' checkpoint: how well a context supports a claim.
 
-Source: Zha et al. (2023), https://aclanthology.org/2023.acl-long.634; reference implementation https://github.com/yuh-zha/AlignScore.
-The checkpoint is PyTorch Lightning's, read as tensors alone, which runs nothing; `mlm_head.*` is not used.
+Source: Zha et al. (2023), https://aclanthology.org/2023.acl-long.634; reference implementation
+https://github.com/yuh-zha/AlignScore. The checkpoint is PyTorch Lightning's, read as tensors alone,
+which runs nothing; `mlm_head.*` is not used.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def open_alignscore(
 ) -> AlignScore:
     """Opens a checkpoint; `backbone`: folder with configuration and tokenizer of the model it was trained on.
 
-    `sentences`: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as the authors' code splits texts.
+    `sentences`: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as the authors'
+    code splits texts.
     """
     return AlignScore(_find(checkpoint, backbone, sentences))
 
@@ -94,8 +96,8 @@ class AlignScore(encoder.Measure):
             parts[mode] = encoder.linear_layer(state, layer, inputs=width, outputs=outputs)
             if parts[mode] is None:
                 raise UsageError(
-                    f"{files.checkpoint.name}: its {layer} must have {outputs} outputs of {width} inputs. Give a checkpoint of "
-                    "AlignScore and the folder of its backbone."
+                    f"{files.checkpoint.name}: its {layer} must have {outputs} outputs of {width} "
+                    "inputs. Give a checkpoint of AlignScore and the folder of its backbone."
                 )
         super().__init__(torch.nn.ModuleDict(parts), files.identity())
         self._files = files
@@ -103,7 +105,10 @@ class AlignScore(encoder.Measure):
     def score(
         self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp"
     ) -> list[float]:
-        """Scores claims, 0-1 (`reg` modes are unbounded): 0 for a claim without words; an empty context is read as it is."""
+        """Scores claims, 0-1 (`reg` modes are unbounded): 0 for a claim without words.
+
+        An empty context is read as it is.
+        """
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
         _check(contexts, claims)
@@ -136,7 +141,10 @@ class AlignScore(encoder.Measure):
         ]
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[encoder.Row]:
-        """Tokenises pairs, and cuts those that are too long; what looks like a special token is text."""
+        """Tokenises pairs, and cuts those that are too long.
+
+        What looks like a special token is text.
+        """
         _ = self._loaded
         self.truncated = 0
         if not pairs:
@@ -159,7 +167,10 @@ class AlignScore(encoder.Measure):
         return rows
 
     def _outputs(self, rows: Sequence[encoder.Row], head: str) -> list[float]:
-        """Reads some rows together: `nli` and `bin` give the probability of being aligned, `reg` a number without bounds."""
+        """Reads some rows together.
+
+        `nli` and `bin` give the probability of being aligned, `reg` a number without bounds.
+        """
         import torch
 
         network = self._loaded
@@ -176,7 +187,8 @@ def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
         strange: Any = next((text for text in texts if not isinstance(text, str)), "")
         if isinstance(texts, str) or strange != "":
             raise ValueError(
-                f"{name} must be a list of texts; got {type(texts if isinstance(texts, str) else strange).__name__}"
+                f"{name} must be a list of texts; got "
+                f"{type(texts if isinstance(texts, str) else strange).__name__}"
             )
     if len(contexts) != len(claims):
         raise ValueError(
@@ -189,7 +201,8 @@ def _find(checkpoint: str | Path, backbone: str | Path, sentences: str | Path | 
     file = Path(checkpoint).expanduser()
     if not file.is_file():
         raise MissingError(
-            f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. {MESSAGES['alignscore']}"
+            f"{checkpoint}: no such file, a checkpoint of AlignScore is expected. "
+            f"{MESSAGES['alignscore']}"
         )
     found = encoder.find_folder(
         backbone, f", a backbone of AlignScore is expected. {MESSAGES['alignscore']}"
@@ -219,7 +232,10 @@ def _rules(sentences: str | Path | Punkt) -> Rules:
 
 
 def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
-    """Tokens of each side that stay: the context is cut, down to one, then the longer side until both are equal, then both."""
+    """Tokens of each side that stay.
+
+    The context is cut, down to one, then the longer side until both are equal, then both.
+    """
     if context + claim <= room:
         return context, claim
     if claim < room:
@@ -232,7 +248,10 @@ def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
 
 
 def cut_pair(sides: Sequence[int | None], longest: int) -> list[int]:
-    """The places of a tokenised pair's tokens that stay; `sides`: of the context (0), the claim (1) or special (None)."""
+    """The places of a tokenised pair's tokens that stay; `sides`.
+
+    Of the context (0), the claim (1) or special (None).
+    """
     context, claim = sides.count(0), sides.count(1)
     left = dict(
         zip(
@@ -281,12 +300,14 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
         raise UsageError(told) from error
     except (*encoder.LOAD_ERRORS, AttributeError, EOFError) as error:
         raise UsageError(
-            f"{checkpoint.name}: not a file of torch ({encoder.first_line(error)}). Download it again."
+            f"{checkpoint.name}: not a file of torch ({encoder.first_line(error)}). Download it "
+            "again."
         ) from error
     state = found.get("state_dict") if isinstance(found, dict) else None
     if not isinstance(state, dict) or not any(str(key).startswith(_BACKBONE) for key in state):
         raise UsageError(
-            f"{checkpoint.name}: no state_dict with base_model.* in it. Give a checkpoint of AlignScore as its authors publish it."
+            f"{checkpoint.name}: no state_dict with base_model.* in it. Give a checkpoint of "
+            "AlignScore as its authors publish it."
         )
     settings = found.get("hyper_parameters")
     return state, str(settings.get("model", "")) if isinstance(settings, Mapping) else ""

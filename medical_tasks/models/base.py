@@ -1,7 +1,8 @@
 """What every model under test offers: answers to chat requests, one by one as they finish.
 
-A result is an `Answer` or a `Failure`, never an empty text that stands for one. With `continuations` the answer's text is a
-`ChoiceScores`: `{"logprobs": [-1.25, -0.5, null], "tokens": [1, 1, 1], "below": -9.5}`.
+A result is an `Answer` or a `Failure`, never an empty text that stands for one. With
+`continuations` the answer's text is a `ChoiceScores`: `{"logprobs": [-1.25, -0.5, null], "tokens":
+[1, 1, 1], "below": -9.5}`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ class Request:
 
 
 def write_request(request: Request) -> str:
-    """A question as text for other processes; as ASCII, since model text in it can hold lone surrogates."""
+    """A question as text for other processes.
+
+    As ASCII, since model text in it can hold lone surrogates.
+    """
     return json.dumps(asdict(request))
 
 
@@ -58,7 +62,8 @@ class Answer:
     """A model's finished answer."""
 
     key: str
-    # the answer, without the prompt; may truly be empty when the model said nothing. For a request with continuations
+    # the answer, without the prompt; may truly be empty when the model said nothing. For a request
+    # with continuations
     # `ChoiceScores.to_text()`
     text: str
     prompt_tokens: int | None = None
@@ -83,19 +88,25 @@ def processes() -> int:
     given = os.environ.get("WORLD_SIZE", "1")
     if not (given.isascii() and given.isdigit()):
         raise UsageError(
-            f"WORLD_SIZE must be a whole number, got {given!r}. Unset it: torchrun sets it by itself."
+            f"WORLD_SIZE must be a whole number, got {given!r}. Unset it: torchrun sets it by "
+            "itself."
         )
     return int(given)
 
 
 class Model(Protocol):
-    """A model under test; by default one that runs in this process, the only one, and holds nothing."""
+    """A model under test.
+
+    By default one that runs in this process, the only one, and holds nothing.
+    """
 
     name: str
-    # everything that makes its answers what they are (weights fingerprint, dtype, generation settings, served name);
+    # everything that makes its answers what they are (weights fingerprint, dtype, generation
+    # settings, served name);
     # part of every request key and of the recipe. Never a secret
     identity: Mapping[str, str]
-    # base URL the text is sent to, of replicas all with a space between, or None when the model runs in this process
+    # base URL the text is sent to, of replicas all with a space between, or None when the model
+    # runs in this process
     endpoint: str | None = None
     is_main: bool = True  # False in all but the first process of a distributed run; only the main one writes and prints
 
@@ -108,7 +119,10 @@ class Model(Protocol):
         return
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests; calls `on_result` once for each, in the main process, as soon as it is known."""
+        """Answers all requests.
+
+        Calls `on_result` once for each, in the main process, as soon as it is known.
+        """
         ...
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
@@ -116,7 +130,10 @@ class Model(Protocol):
         ...
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests before they are asked, in every process alike; None for all when the model cannot tell."""
+        """Measures requests before they are asked, in every process alike.
+
+        None for all when the model cannot tell.
+        """
         ...
 
     def close(self) -> None:
@@ -132,7 +149,8 @@ _LARGEST_NUMBER = 2**53  # whole numbers of JSON can be too large for a float
 class ChoiceScores:
     """What a model says of the choices of one item."""
 
-    # natural logarithm of the probability of each choice's tokens after the prompt, summed; None where a server tells
+    # natural logarithm of the probability of each choice's tokens after the prompt, summed; None
+    # where a server tells
     # the most probable tokens only and the choice is not among them
     logprobs: tuple[float | None, ...]
     tokens: tuple[int, ...]
@@ -154,7 +172,10 @@ class ChoiceScores:
             raise ValueError("`below` is at most 0")
 
     def to_text(self) -> str:
-        """Writes it as one line of JSON; an impossible choice (probability 0) as the string `-inf`."""
+        """Writes it as one line of JSON.
+
+        An impossible choice (probability 0) as the string `-inf`.
+        """
         logprobs = [None if value is None else _written(value) for value in self.logprobs]
         record: dict[str, Any] = {"logprobs": logprobs, "tokens": list(self.tokens)}
         if self.below is not None:

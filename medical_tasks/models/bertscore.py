@@ -1,7 +1,8 @@
 """BERTScore by any encoder on this machine's disk: how close the tokens of two texts are in one of its layers.
 
-Source: Zhang et al. (2020), https://arxiv.org/abs/1904.09675; reference implementation https://github.com/Tiiiger/bert_score
-(0.3.13), without idf. A text without a token scores 0; rescaled, that 0 is below 0, as in the reference.
+Source: Zhang et al. (2020), https://arxiv.org/abs/1904.09675; reference implementation
+https://github.com/Tiiiger/bert_score (0.3.13), without idf. A text without a token scores 0;
+rescaled, that 0 is below 0, as in the reference.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ _NOTHING: Final = BertScore(0.0, 0.0, 0.0)
 
 
 def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
-    """Opens a checkpoint without downloading; layers behind `layer` (0: the embeddings) are not loaded."""
+    """Opens a checkpoint without downloading.
+
+    Layers behind `layer` (0: the embeddings) are not loaded.
+    """
     checkpoint, identity = _find(folder, layer)
     with quiet_libraries(logging.ERROR):
         tokenizer = encoder.load_tokenizer(checkpoint.label, checkpoint.folder, fast=True)
@@ -74,7 +78,10 @@ class BertScorer(encoder.Measure):
     def score(
         self, predictions: Sequence[str], references: Sequence[References]
     ) -> list[BertScore]:
-        """Compares texts, white space at both ends ignored; of several references each number is the best one's."""
+        """Compares texts, white space at both ends ignored.
+
+        Of several references each number is the best one's.
+        """
         segments = as_segments(predictions, references)
         pairs = list(
             dict.fromkeys((text.strip(), one.strip()) for text, known in segments for one in known)
@@ -103,7 +110,10 @@ class BertScorer(encoder.Measure):
         return [BertScore(*map(max, zip(*some, strict=True))) for some in scores]
 
     def _rows(self, texts: Sequence[str]) -> dict[str, encoder.Row]:
-        """Tokenises texts, cut where they are too long; `counts` says which tokens are of the text."""
+        """Tokenises texts, cut where they are too long.
+
+        `counts` says which tokens are of the text.
+        """
         _ = self._loaded
         self.truncated = 0
         if not texts:
@@ -127,7 +137,10 @@ class BertScorer(encoder.Measure):
         return rows
 
     def _states(self, rows: Sequence[encoder.Row]) -> list[tuple[Any, Any]]:
-        """For each row the states of its tokens, of length 1, and which of them count; on the CPU."""
+        """For each row the states of its tokens, of length 1, and which of them count.
+
+        On the CPU.
+        """
         import torch
 
         columns = encoder.pad(rows, padding=self._tokenizer.pad_token_id, device=self.device)
@@ -145,7 +158,10 @@ class BertScorer(encoder.Measure):
     def _compare(
         prediction: tuple[Any, Any] | None, reference: tuple[Any, Any] | None
     ) -> BertScore:
-        """Every token of the one text with the closest of the other; special tokens can be the closest, and do not count."""
+        """Every token of the one text with the closest of the other.
+
+        Special tokens can be the closest, and do not count.
+        """
         if prediction is None or reference is None:
             return _NOTHING
         cosines = prediction[0] @ reference[0].T

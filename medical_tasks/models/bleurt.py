@@ -1,7 +1,7 @@
 """BLEURT by the user's checkpoint: a PyTorch conversion, or one of the authors', which their package runs with TensorFlow.
 
-Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al. (2021) for BLEURT-20; reference
-implementation https://github.com/google-research/bleurt.
+Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al. (2021) for
+BLEURT-20; reference implementation https://github.com/google-research/bleurt.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ class BleurtScorer(ABC):
     """How many distinct pairs were too long, and were cut, in the last call of `score`; -1 where nobody counts."""
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Scores pairs of reference and candidate, in order; numbers are around 0-1 without bounds. Empty texts are scored too."""
+        """Scores pairs of reference and candidate, in order; numbers are around 0-1 without bounds.
+
+        Empty texts are scored too.
+        """
         for pair in pairs:
             if (
                 isinstance(pair, str)
@@ -57,7 +60,10 @@ class BleurtScorer(ABC):
 
 
 def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtScorer:
-    """Opens a checkpoint; `max_length`: most tokens of a pair, special ones included, instead of what the checkpoint says."""
+    """Opens a checkpoint; `max_length`.
+
+    Most tokens of a pair, special ones included, instead of what the checkpoint says.
+    """
     found = _find(folder, max_length)
     if isinstance(found, Path):
         return _Authors(found)
@@ -65,7 +71,10 @@ def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtS
 
 
 def bleurt_identity(folder: str | Path, *, max_length: int | None = None) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights."""
+    """Says what makes the numbers what they are, for the recipe.
+
+    Reads the files and loads no weights.
+    """
     found = _find(folder, max_length)
     return (
         _authors_identity(found)
@@ -89,7 +98,8 @@ class Conversion(encoder.Measure, BleurtScorer):
         head = encoder.linear_layer(state, "classifier", inputs=width, outputs=1)
         if head is None:
             raise UsageError(
-                f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} numbers)."
+                f"{checkpoint.label}: no regression in it (classifier.* with one output of {width} "
+                "numbers)."
             )
         super().__init__(
             torch.nn.ModuleDict({"encoder": network, "head": head}), _identity(checkpoint, longest)
@@ -169,7 +179,8 @@ def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
             raise MissingError(f"{place.name} is a checkpoint for TensorFlow. {step}")
         if max_length is not None:
             raise UsageError(
-                f"max_length={max_length}: {place.name} says in {_AUTHORS} how long a pair can be; leave it out."
+                f"max_length={max_length}: {place.name} says in {_AUTHORS} how long a pair can be; "
+                "leave it out."
             )
         return place.resolve()
     encoder.check_packages("BLEURT")
@@ -225,7 +236,10 @@ SPECIAL_TOKENS: Final = 3
 
 
 def kept_lengths(reference: int, candidate: int, room: int) -> tuple[int, int]:
-    """How many tokens of each side stay: last ones go one by one, always of the longer side, and of the candidate at a tie."""
+    """How many tokens of each side stay.
+
+    Last ones go one by one, always of the longer side, and of the candidate at a tie.
+    """
     kept = min(candidate, max(room // 2, room - reference))
     return min(reference, room - kept), kept
 
@@ -253,7 +267,10 @@ class Tokens(NamedTuple):
 
 
 def open_tokens(name: str, folder: Path) -> Tokens:
-    """Opens the tokenizer of a folder: sentencepiece where it has a `*.model`, as BLEURT-20 has; else BERT's word pieces."""
+    """Opens the tokenizer of a folder: sentencepiece where it has a `*.model`, as BLEURT-20 has.
+
+    Else BERT's word pieces.
+    """
     models = sorted(folder.glob("*.model"))
     if len(models) > 1:
         found = ", ".join(path.name for path in models)
@@ -265,7 +282,8 @@ def open_tokens(name: str, folder: Path) -> Tokens:
     if any((folder / file).is_file() for file in ("vocab.txt", "tokenizer.json")):
         return _word_pieces(name, folder)
     raise UsageError(
-        f"{name}: has no tokenizer (*.model, vocab.txt or tokenizer.json). Download it again, with all of its files."
+        f"{name}: has no tokenizer (*.model, vocab.txt or tokenizer.json). Download it again, with "
+        "all of its files."
     )
 
 
@@ -351,8 +369,9 @@ def check_layout(checkpoint: Checkpoint) -> str:
     layout = checkpoint.setting("model_type")
     if layout not in LAYOUTS:
         raise UsageError(
-            f"{checkpoint.label}: its config.json has model_type {layout!r}; that of BLEURT is {', '.join(LAYOUTS)}. Give a "
-            "PyTorch conversion such as lucadiliello/BLEURT-20, or a checkpoint of the authors."
+            f"{checkpoint.label}: its config.json has model_type {layout!r}; that of BLEURT is "
+            f"{', '.join(LAYOUTS)}. Give a PyTorch conversion such as lucadiliello/BLEURT-20, or a "
+            "checkpoint of the authors."
         )
     return str(layout)
 
@@ -363,7 +382,8 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
     )
     if not files:
         raise MissingError(
-            f"{checkpoint.label}: no weights (*.safetensors or pytorch_model*.bin). Download it again, with all of its files."
+            f"{checkpoint.label}: no weights (*.safetensors or pytorch_model*.bin). Download it "
+            "again, with all of its files."
         )
     state: dict[str, Any] = {}
     try:
@@ -371,7 +391,8 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
             state.update(encoder.read_tensors(file))
     except (ValueError, TypeError) as error:
         raise UsageError(
-            f"{checkpoint.label}: its weights do not load ({encoder.first_line(error)}). Download it again."
+            f"{checkpoint.label}: its weights do not load ({encoder.first_line(error)}). Download "
+            "it again."
         ) from error
     return state
 

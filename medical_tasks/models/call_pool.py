@@ -1,7 +1,7 @@
 """Thousands of calls to one endpoint from synchronous code, in an event loop on a thread of their own.
 
-The first Ctrl-C waits for the requests in flight, the second ends at once. A slot is free again when its result was taken,
-not when it came: no more than `concurrency` results are ever lost.
+The first Ctrl-C waits for the requests in flight, the second ends at once. A slot is free again
+when its result was taken, not when it came: no more than `concurrency` results are ever lost.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def run_calls(
 ) -> None:
     """Runs one call for each job, at most `settings.concurrency` at once, and delivers each outcome, in order of completion.
 
-    A `CallFailed` is that job's outcome. After Ctrl-C raises KeyboardInterrupt, with what was under way delivered or cancelled.
+    A `CallFailed` is that job's outcome. After Ctrl-C raises KeyboardInterrupt, with what was under
+    way delivered or cancelled.
     """
     if not jobs:
         return
@@ -98,7 +99,10 @@ def run_calls(
 
 @contextlib.contextmanager
 def _first_interrupt(act: Callable[[], int]) -> Iterator[list[int]]:
-    """Has the first Ctrl-C act instead of ending the block, where Ctrl-C means the default; what is yielded has an entry then."""
+    """Has the first Ctrl-C act instead of ending the block, where Ctrl-C means the default.
+
+    What is yielded has an entry then.
+    """
     interrupted: list[int] = []
 
     def first(number: int, frame: object) -> None:
@@ -182,7 +186,8 @@ class _Pool(Generic[Job, Result]):
         async with ChatClient(self._settings) as client:
             try:
                 async with asyncio.TaskGroup() as workers:
-                    # One worker a slot, not one task a job: memory does not grow with the number of jobs.
+                    # One worker a slot, not one task a job: memory does not grow with the number of
+                    # jobs.
                     for _ in range(min(self._settings.concurrency, len(self._jobs))):
                         workers.create_task(self._worker(client, waiting))
             except BaseExceptionGroup as errors:

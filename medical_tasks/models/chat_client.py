@@ -1,8 +1,8 @@
 """A client for any OpenAI-compatible `/v1/chat/completions`.
 
-The openai library repeats what failed; what it sends goes by `wire.Wire`. No redirects are followed, and requests to this
-machine never take a proxy. While credentialed text is held (`guard.protect`), every request asks the guard by the
-address connected to.
+The openai library repeats what failed; what it sends goes by `wire.Wire`. No redirects are
+followed, and requests to this machine never take a proxy. While credentialed text is held
+(`guard.protect`), every request asks the guard by the address connected to.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def check_base_url(url: str) -> None:
         raise UsageError(
             f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1"
         ) from None
-    # The address is named in results and messages, so it must hold no secret; here it is not quoted for that reason.
+    # The address is named in results and messages, so it must hold no secret; here it is not quoted
+    # for that reason.
     if secret or parts.query or parts.fragment:
         raise UsageError(MESSAGES["url_secret"].format(host=host))
     if parts.scheme == UNIX_SCHEME:
@@ -94,11 +95,13 @@ def check_base_url(url: str) -> None:
             raise UsageError(MESSAGES["url_socket"].format(url=url))
     elif parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url):
         raise UsageError(
-            f"a base URL starts with http:// or https:// and a host, those of replicas have white space between, got {url!r}."
+            "a base URL starts with http:// or https:// and a host, those of replicas have white "
+            f"space between, got {url!r}."
         )
     if parts.path.rstrip("/").endswith(_OPERATION):
         raise UsageError(
-            f"the base URL ends before {_OPERATION}, got {url!r}. Give {url[: url.rindex(_OPERATION)]!r}."
+            f"the base URL ends before {_OPERATION}, got {url!r}. Give "
+            f"{url[: url.rindex(_OPERATION)]!r}."
         )
 
 
@@ -125,12 +128,18 @@ class Spending(Protocol):
         ...
 
     def settle(self, used: int | None) -> None:
-        """Told once for each request admitted, when it has ended: its tokens, None when nobody knows."""
+        """Told once for each request admitted, when it has ended.
+
+        Its tokens, None when nobody knows.
+        """
         ...
 
 
 class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record, not a fault of the program
-    """A call ended without an answer; `every_call`: any other would fail in the same way (wrong key, wrong model)."""
+    """A call ended without an answer; `every_call`.
+
+    Any other would fail in the same way (wrong key, wrong model).
+    """
 
     def __init__(
         self, reason: str, detail: str, *, attempts: int, every_call: bool = False
@@ -143,7 +152,8 @@ class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record,
 class ChatClient:
     """An async context manager, inside one event loop: calls to one endpoint, or to the replicas of one.
 
-    It does not count calls in flight: `call_pool.run_calls` makes no more at once than the settings say.
+    It does not count calls in flight: `call_pool.run_calls` makes no more at once than the settings
+    say.
     """
 
     _api: AsyncOpenAI
@@ -221,7 +231,10 @@ class ChatClient:
     async def fetch(
         self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
     ) -> Any:
-        """Asks at `path` below the base URL, or with `/../` beside its version; guarded and repeated as `complete`."""
+        """Asks at `path` below the base URL, or with `/../` beside its version.
+
+        Guarded and repeated as `complete`.
+        """
         found, _ = await self._ask(path, body, chat_reply.read_json, texts)
         return found
 
@@ -268,7 +281,10 @@ class ChatClient:
 
 
 def _detail(failure: AttemptError) -> str:
-    """The failure's detail; without the server's words, however they may quote the question, when credentialed text is held."""
+    """The failure's detail.
+
+    Without the server's words, however they may quote the question, when credentialed text is held.
+    """
     from medical_tasks.models.wire import OWN_WORDS
 
     if policy.protecting() and failure.reason not in OWN_WORDS:

@@ -1,7 +1,8 @@
 """Reading what a chat endpoint sent back: a completion, or a failure with its class and when to ask again.
 
-Nothing here sends. Servers echo requests in their error bodies, so a server's words enter a failure's detail only when
-they do not quote the question (`quoted_from`): details may be printed and stored where the questions must not be.
+Nothing here sends. Servers echo requests in their error bodies, so a server's words enter a
+failure's detail only when they do not quote the question (`quoted_from`): details may be printed
+and stored where the questions must not be.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _SHOWN = 300  # characters of a server's message in a detail
 _KEY = 8  # characters of a key; anything shorter is a word that stands for none, as "none"
 _RUN = 3  # consecutive words that count as a quotation
 
-# How servers say that prompt and answer do not fit: OpenAI and vLLM, llama.cpp, TGI, Anthropic-compatible gateways.
+# How servers say that prompt and answer do not fit: OpenAI and vLLM, llama.cpp, TGI,
+# Anthropic-compatible gateways.
 _TOO_LONG = re.compile(
     r"context[ _](?:length|size|window)|maximum (?:context|model) length|max_model_len|exceed_context_size|"
     r"prompt is too long|input is too long|tokens.{0,40}must be <=",
@@ -40,7 +42,8 @@ class Choice:
 
     text: str  # the answer; "" only when the model truly said nothing
     finish: str = ""
-    # token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None when there are none
+    # token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None when there
+    # are none
     logprobs: tuple[Mapping[str, Any], ...] | None = None
 
 
@@ -58,7 +61,10 @@ class Reply:
 
 
 class NoAnswerError(Exception):
-    """Why there is no answer: `reason`, a short class such as `http 500`, and `detail`, which holds no text of the question."""
+    """Why there is no answer.
+
+    `reason`, a short class such as `http 500`, and `detail`, which holds no text of the question.
+    """
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -116,7 +122,10 @@ def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
 
 
 def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
-    """The entry of a model in a server's list, or the list's first one where it is not there; empty for no such list."""
+    """The entry of a model in a server's list, or the list's first one where it is not there.
+
+    Empty for no such list.
+    """
     listed = reply.get("data") if isinstance(reply, dict) else None
     entries = [
         entry for entry in (listed if isinstance(listed, list) else []) if isinstance(entry, dict)
@@ -127,7 +136,10 @@ def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
 
 
 def _read_prompt_logprobs(body: Mapping[str, Any]) -> Sequence[Any] | None:
-    """Finds a field of vLLM's: the reply's own for a chat, the choice's for a plain prompt, which some gateways imitate."""
+    """Finds a field of vLLM's.
+
+    The reply's own for a chat, the choice's for a plain prompt, which some gateways imitate.
+    """
     for part in (body, body["choices"][0]):
         if isinstance(part.get("prompt_logprobs"), list):
             found: list[Any] = part["prompt_logprobs"]
@@ -156,7 +168,8 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
         raise AttemptError(
             "empty content", f"HTTP 200 without text (finish reason {finish!r})", retry=True
         )
-    # Without a text, though tokens were written and paid for: the model kept all it thought to itself.
+    # Without a text, though tokens were written and paid for: the model kept all it thought to
+    # itself.
     return Choice(text=text or "", finish=finish, logprobs=_read_logprobs(choice))
 
 
@@ -217,7 +230,10 @@ def read_error(
 
 
 def _target(headers: Mapping[str, str], sent: Sequence[str]) -> str:
-    """Where a redirect leads: the host alone, since the rest of an address may repeat what was sent."""
+    """Where a redirect leads.
+
+    The host alone, since the rest of an address may repeat what was sent.
+    """
     location = headers.get("location", "")
     try:
         host = urlsplit(location).netloc.rpartition("@")[2]
@@ -277,7 +293,10 @@ def _words(text: str) -> list[str]:
 
 
 def whole_number(value: object, least: int = 0) -> int | None:
-    """A count of tokens as a server says it; None for anything else, such as -1 written without a sign."""
+    """A count of tokens as a server says it.
+
+    None for anything else, such as -1 written without a sign.
+    """
     return (
         value
         if isinstance(value, int) and not isinstance(value, bool) and least <= value < 1 << 31
@@ -286,7 +305,10 @@ def whole_number(value: object, least: int = 0) -> int | None:
 
 
 def requested_wait(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """Reads how long the server asks to wait: `retry-after-ms`, else `retry-after`, seconds or a date (RFC 9110, 10.2.3)."""
+    """Reads how long the server asks to wait.
+
+    `retry-after-ms`, else `retry-after`, seconds or a date (RFC 9110, 10.2.3).
+    """
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         seconds = _seconds(headers.get(name))
         if seconds is not None:

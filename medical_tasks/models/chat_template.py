@@ -1,7 +1,8 @@
 """From chat messages to the one text a local model reads, by the tokenizer's own chat template.
 
-lighteval knows one system prompt a model and no dialogues, so messages are rendered here, with one beginning token (or none where
-the model has none), the system text where the template takes it, and `TEMPLATE_DAY` for today, so that a run can be repeated.
+lighteval knows one system prompt a model and no dialogues, so messages are rendered here, with one
+beginning token (or none where the model has none), the system text where the template takes it, and
+`TEMPLATE_DAY` for today, so that a run can be repeated.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ def fold_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def plain_chat(messages: Sequence[Message]) -> str:
-    """Lays a chat out for a model without a chat template: blank lines between parts, `User:` or `Assistant:` before each turn."""
+    """Lays a chat out for a model without a chat template.
+
+    Blank lines between parts, `User:` or `Assistant:` before each turn.
+    """
     parts = [
         message["content"]
         if message["role"] == "system"
@@ -55,7 +59,8 @@ def plain_chat(messages: Sequence[Message]) -> str:
 class ChatLayout:
     """How one model's prompts are written (`name`); `gap`: white space between a rendered text and an answer, mostly nothing.
 
-    `enable_thinking`: the switch in the templates of some reasoning models; None leaves it to the template.
+    `enable_thinking`: the switch in the templates of some reasoning models; None leaves it to the
+    template.
     """
 
     def __init__(self, tokenizer: Any, *, model: str, enable_thinking: bool | None = None) -> None:
@@ -76,7 +81,8 @@ class ChatLayout:
                 found: str = tokenizer.get_chat_template()
             except ValueError as error:
                 raise UsageError(
-                    f"{model}: its tokenizer has several chat templates and none is the default: {error}"
+                    f"{model}: its tokenizer has several chat templates and none is the default: "
+                    f"{error}"
                 ) from error
             # Each call for today's date gets `TEMPLATE_DAY`.
             self._template = _TODAY.sub(
@@ -92,7 +98,8 @@ class ChatLayout:
             self._folds = _MARK not in self._tried({"role": "system", "content": _MARK}, _USER)
             answered = self._tried(_USER, {"role": "assistant", "content": _MARK}, ready=False)
             gap = answered.partition(_MARK)[0].removeprefix(probe)
-            # More than white space is another way to begin an answer (an empty chain of thought), and not the answer's.
+            # More than white space is another way to begin an answer (an empty chain of thought),
+            # and not the answer's.
             self.gap = gap if gap.isspace() else ""
             self.name = (
                 "chat template, system text in the first user message"
@@ -104,7 +111,8 @@ class ChatLayout:
         else:
             if enable_thinking is not None:
                 raise UsageError(
-                    f"enable_thinking: {model} has no chat template that could heed it; leave it out."
+                    f"enable_thinking: {model} has no chat template that could heed it; leave it "
+                    "out."
                 )
             self.name = "plain"
             self.gap = " "
@@ -117,7 +125,10 @@ class ChatLayout:
             self._prefix = bos if adds_bos else ""
 
     def render(self, messages: Sequence[Message]) -> str:
-        """Renders a chat that ends with the user's or the model's message; consecutive messages of the model are joined."""
+        """Renders a chat that ends with the user's or the model's message.
+
+        Consecutive messages of the model are joined.
+        """
         if not messages or messages[-1]["role"] == "system":
             raise ValueError("a chat must end with a message of the user or of the model")
         if not self._templated:
@@ -140,7 +151,8 @@ class ChatLayout:
     ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
         """Token ids of a rendered text alone, and those that answers, `gap` before them, have after it.
 
-        Where the tokenizer joins the two: the ids behind a line break, if they read as the answer, else none.
+        Where the tokenizer joins the two: the ids behind a line break, if they read as the answer,
+        else none.
         """
         wholes = [f"{text}{self.gap}{answer}" for answer in answers]
         rows = self._tokenizer(

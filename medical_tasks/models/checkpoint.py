@@ -1,7 +1,8 @@
 """A model's folder on this machine: found by what the user named, identified by one hash, loaded without noise.
 
-The fingerprint reads large files in part: of safetensors the header and the first bytes of every tensor, of others blocks spread
-over the length. Any training changes it; it does not protect against forgery on purpose.
+The fingerprint reads large files in part: of safetensors the header and the first bytes of every
+tensor, of others blocks spread over the length. Any training changes it; it does not protect
+against forgery on purpose.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class Checkpoint:
         return read_json(path) if path.is_file() else {}
 
     def setting(self, *names: str) -> Any:
-        """Looks up `config.json`, and its `text_config` where a model has several parts; None when no name is there."""
+        """Looks up `config.json`, and its `text_config` where a model has several parts.
+
+        None when no name is there.
+        """
         config = self.read("config.json")
         for part in (config, config.get("text_config") or {}):
             for name in names:
@@ -99,19 +103,22 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
     if path.is_dir():
         if revision is not None:
             raise UsageError(
-                f"revision={revision}: {target} is a folder, and a folder has no revisions; leave it out."
+                f"revision={revision}: {target} is a folder, and a folder has no revisions; leave "
+                "it out."
             )
         found = Checkpoint(folder=path.resolve(), label=path.resolve().name, revision="")
     elif path.is_absolute() or target.startswith((".", "~")) or not REPOSITORY.fullmatch(target):
         raise MissingError(
-            f"{target}: no such folder. Give a folder with a model in it, or a repository (org/name)."
+            f"{target}: no such folder. Give a folder with a model in it, or a repository "
+            "(org/name)."
         )
     else:
         folder = _download(target, revision or "main")
         found = Checkpoint(folder=folder, label=target, revision=folder.name)
     if not (found.folder / "config.json").is_file():
         raise MissingError(
-            f"{target}: no config.json in {found.folder}. Give a folder that save_pretrained or `hf download` wrote."
+            f"{target}: no config.json in {found.folder}. Give a folder that save_pretrained or "
+            "`hf download` wrote."
         )
     check_config(found.folder)
     return found
@@ -120,7 +127,8 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
 def check_config(folder: Path) -> None:
     """Refuses a configuration that makes transformers run code of another repository.
 
-    It does so whatever `trust_remote_code` says: below 5.3 by CVE-2026-4372 (kernels), below 5.5 by CVE-2026-5241 (LightGlue).
+    It does so whatever `trust_remote_code` says: below 5.3 by CVE-2026-4372 (kernels), below 5.5 by
+    CVE-2026-5241 (LightGlue).
     """
     parts: list[Any] = [Checkpoint(folder=folder, label="", revision="").read("config.json")]
     while parts:
@@ -140,20 +148,25 @@ def check_config(folder: Path) -> None:
 
 
 def _download(repository: str, revision: str) -> Path:
-    """Brings a repository into the Hub's cache, or finds it there when offline; returns the snapshot's folder."""
+    """Brings a repository into the Hub's cache, or finds it there when offline.
+
+    Returns the snapshot's folder.
+    """
     from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     others = [pattern for pattern in PATTERNS if not pattern.endswith((".safetensors", ".bin"))]
     try:
-        # Weights come in one format only; other formats and copies in subfolders stay where they are.
+        # Weights come in one format only; other formats and copies in subfolders stay where they
+        # are.
         for weights in ("*.safetensors", "pytorch_model*.bin"):
             found = snapshot_download(
                 repository,
                 revision=revision,
                 allow_patterns=[*others, weights, "*.index.json"],
                 ignore_patterns=["*/*", "consolidated*"],
-                # Without this, a commit that lies in the cache is looked up on the Hub all the same.
+                # Without this, a commit that lies in the cache is looked up on the Hub all the
+                # same.
                 local_files_only=bool(constants.HF_HUB_OFFLINE),
             )
             if any(Path(found).glob("*.safetensors")):
@@ -241,7 +254,8 @@ def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[i
     length = int.from_bytes(stream.read(8), "little")
     if size < 8 or length > min(_SAFETENSORS_HEADER_LIMIT, size - 8):
         raise UsageError(
-            f"{path}: not a safetensors file, or cut off: no room for its header. Download it again."
+            f"{path}: not a safetensors file, or cut off: no room for its header. Download it "
+            "again."
         )
     header = stream.read(length)
     try:
@@ -254,7 +268,8 @@ def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[i
         ]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UsageError(
-            f"{path}: not a safetensors file, its header cannot be read ({error}). Download it again."
+            f"{path}: not a safetensors file, its header cannot be read ({error}). Download it "
+            "again."
         ) from None
     expected = 8 + length + max((end for _, end in spans), default=0)
     if size != expected:
@@ -295,7 +310,8 @@ def quiet_libraries(level: int) -> Iterator[None]:
 def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextManager[Any]:
     """Takes the response cache and the progress bars out of one of lighteval's model modules.
 
-    The cache has no switch: it writes into the model's folder and re-uses answers after a prompt has changed.
+    The cache has no switch: it writes into the model's folder and re-uses answers after a prompt
+    has changed.
     """
     from unittest import mock
 

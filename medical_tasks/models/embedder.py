@@ -1,7 +1,8 @@
 """Text embeddings by a checkpoint on this machine, for measures of similarity; vectors have length 1.
 
-A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) says its pooling and layers; any
-other is a transformer alone, whose states are averaged over the tokens. Longer texts are cut at their end, and counted.
+A folder with `modules.json` (Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084) says its
+pooling and layers; any other is a transformer alone, whose states are averaged over the tokens.
+Longer texts are cut at their end, and counted.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ def embedder_identity(target: str | Path) -> dict[str, str]:
 
 
 class Embedder(encoder.Measure):
-    """A checkpoint in this process, made by `open_embedder`; `truncated` counts over all calls, equal texts once."""
+    """A checkpoint in this process, made by `open_embedder`.
+
+    `truncated` counts over all calls, equal texts once.
+    """
 
     def __init__(self, checkpoint: Checkpoint, layout: Layout, max_length: int) -> None:
         import torch
@@ -68,8 +72,8 @@ class Embedder(encoder.Measure):
                 continue
             if layer.inputs != self.width:
                 raise UsageError(
-                    f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it gives {self.width}. "
-                    f"{_AGAIN}"
+                    f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it "
+                    f"gives {self.width}. {_AGAIN}"
                 )
             layers.append(_make_dense(name, layer))
             self.width = layer.outputs
@@ -80,7 +84,10 @@ class Embedder(encoder.Measure):
         self._cut: set[str] = set()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds texts: shape (texts, dimensions), each of length 1, or zeros without text; the same to 1e-5 in every batch."""
+        """Embeds texts: shape (texts, dimensions), each of length 1, or zeros without text.
+
+        The same to 1e-5 in every batch.
+        """
         _ = self._loaded
         stripped = [text.strip() for text in texts]
         distinct = list(
@@ -228,7 +235,8 @@ class Layout:
     pooling: Pooling = "mean"
     # what comes behind, in order; `normalize` divides by the length
     layers: tuple[Dense | Literal["normalize"], ...] = ()
-    # longest text the checkpoint asks for, in tokens with special ones; None: what the transformer takes
+    # longest text the checkpoint asks for, in tokens with special ones; None: what the transformer
+    # takes
     max_length: int | None = None
     lower_case: bool = (
         False  # whether texts are put into small letters before the tokenizer sees them
@@ -244,8 +252,8 @@ def read_layout(folder: Path) -> Layout:
     kinds = [kind for kind, _ in modules]
     if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {"Dense", "Normalize"}:
         raise UsageError(
-            f"{listing}: a Transformer, then Pooling, then any of Dense and Normalize are expected, got "
-            f"{', '.join(kinds) or 'nothing'}. Choose another checkpoint."
+            f"{listing}: a Transformer, then Pooling, then any of Dense and Normalize are "
+            f"expected, got {', '.join(kinds) or 'nothing'}. Choose another checkpoint."
         )
     transformer = modules[0][1]
     _refuse_prompts(folder / "config_sentence_transformers.json")
@@ -307,7 +315,8 @@ def _pooling(path: Path) -> Pooling:
     if len(chosen) != 1 or chosen[0] not in modes:
         said = ", ".join(chosen) or "none"
         raise UsageError(
-            f"{path}: one pooling out of mean, cls and max is expected, got {said}. Choose another one."
+            f"{path}: one pooling out of mean, cls and max is expected, got {said}. Choose another "
+            "one."
         )
     return modes[chosen[0]]
 
@@ -320,15 +329,16 @@ def _read_dense(folder: Path) -> Dense:
     ).rpartition(".")[2]
     if activation not in ACTIVATIONS:
         raise UsageError(
-            f"{path}: the activation {activation!r} is not known here; known are {', '.join(ACTIVATIONS)}. Choose another "
-            "checkpoint."
+            f"{path}: the activation {activation!r} is not known here; known are "
+            f"{', '.join(ACTIVATIONS)}. Choose another checkpoint."
         )
     usual = (None, "sentence_embedding")
     if config.get("use_residual") or not {
         config.get(f"module_{end}_name") for end in ("input", "output")
     } <= set(usual):
         raise UsageError(
-            f"{path}: a layer that works on single tokens or adds its input is not done here. Choose another one."
+            f"{path}: a layer that works on single tokens or adds its input is not done here. "
+            "Choose another one."
         )
     return Dense(
         folder=folder,
@@ -345,7 +355,8 @@ def _refuse_prompts(path: Path) -> None:
     name, prompts = config.get("default_prompt_name"), config.get("prompts")
     if name is not None and not (isinstance(prompts, dict) and prompts.get(name) == ""):
         raise UsageError(
-            f"{path}: puts the prompt {name!r} before every text, which is not done here. Choose another checkpoint."
+            f"{path}: puts the prompt {name!r} before every text, which is not done here. Choose "
+            "another checkpoint."
         )
 
 

@@ -47,7 +47,10 @@ def check_packages(name: str, *packages: str) -> None:
 
 
 def find_folder(folder: str | Path, missing: str) -> Checkpoint:
-    """Finds a checkpoint's folder by its `config.json`; `missing` says what to do where there is none."""
+    """Finds a checkpoint's folder by its `config.json`.
+
+    `missing` says what to do where there is none.
+    """
     place = Path(folder).expanduser()
     if not (place / "config.json").is_file():
         raise MissingError(f"{folder}: no folder with a config.json{missing}")
@@ -102,16 +105,22 @@ def open_tokenizer(name: str, folder: Path, hint: str = "") -> Any:
 
 
 def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
-    """Loads the tokenizer of an encoder; `fast`: it must be one that says which text a token is of."""
+    """Loads the tokenizer of an encoder; `fast`.
+
+    It must be one that says which text a token is of.
+    """
     tokenizer = open_tokenizer(name, folder)
     if tokenizer.get_vocab().keys() <= {*tokenizer.all_special_tokens}:
-        # transformers makes an empty one where the files are not there, to which all words are the same.
+        # transformers makes an empty one where the files are not there, to which all words are the
+        # same.
         raise UsageError(
-            f"{name}: its tokenizer knows no words: tokenizer.json, or the vocabulary, is not in the folder. Download it again."
+            f"{name}: its tokenizer knows no words: tokenizer.json, or the vocabulary, is not in "
+            "the folder. Download it again."
         )
     if fast and not tokenizer.is_fast:
         raise UsageError(
-            f"{name}: its tokenizer has no fast form ({type(tokenizer).__name__}). Choose another checkpoint."
+            f"{name}: its tokenizer has no fast form ({type(tokenizer).__name__}). Choose another "
+            "checkpoint."
         )
     return tokenizer
 
@@ -130,13 +139,17 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
     model = load_network(transformers.AutoModel, name, folder, config=config, dtype=torch.float32)
     if model.config.is_encoder_decoder:
         raise UsageError(
-            f"{name}: a model with a decoder ({model.config.model_type}). Choose an encoder, such as a BERT."
+            f"{name}: a model with a decoder ({model.config.model_type}). Choose an encoder, such "
+            "as a BERT."
         )
     return model
 
 
 def load_network(auto: Any, name: str, folder: Path, *, again: str = "", **how: Any) -> Any:
-    """Loads a network by a class of transformers, in evaluation mode; `again` follows what to do about missing weights."""
+    """Loads a network by a class of transformers, in evaluation mode.
+
+    `again` follows what to do about missing weights.
+    """
     import torch
 
     with loading(name):
@@ -148,7 +161,8 @@ def load_network(auto: Any, name: str, folder: Path, *, again: str = "", **how: 
             raise UsageError(
                 MESSAGES["memory_to_open"].format(name=name, reason=first_line(error))
             ) from error
-    # BERT's own pooling of the first token is often missing, and read by nothing that loads a model here.
+    # BERT's own pooling of the first token is often missing, and read by nothing that loads a model
+    # here.
     missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if missing:
         some = ", ".join(missing[:3])
@@ -163,7 +177,10 @@ def load_network(auto: Any, name: str, folder: Path, *, again: str = "", **how: 
 def longest_text(
     checkpoint: Checkpoint, wanted: int | None = None, *, asked: int | None = None
 ) -> int:
-    """Most tokens an input can have: `wanted`, else what the layout (`asked`) or tokenizer and positions allow."""
+    """Most tokens an input can have.
+
+    `wanted`, else what the layout (`asked`) or tokenizer and positions allow.
+    """
     positions = checkpoint.context()
     if positions is not None and checkpoint.setting("model_type") in AFTER_PADDING:
         padding = checkpoint.setting("pad_token_id")
@@ -171,7 +188,8 @@ def longest_text(
     if wanted is not None:
         if wanted < 1 or (positions is not None and wanted > positions):
             raise UsageError(
-                f"max_length={wanted}: {checkpoint.label} takes 1 to {positions or 'any number of'} tokens."
+                f"max_length={wanted}: {checkpoint.label} takes 1 to "
+                f"{positions or 'any number of'} tokens."
             )
         return wanted
     bounds = (positions, asked or checkpoint.read("tokenizer_config.json").get("model_max_length"))
@@ -200,7 +218,10 @@ def pad(rows: Sequence[Row], *, padding: int | None, device: Any) -> dict[str, A
 
 
 def readable(text: str) -> str:
-    """A text as a tokenizer can take it: halves of characters, which model answers can hold, become U+FFFD."""
+    """A text as a tokenizer can take it.
+
+    Halves of characters, which model answers can hold, become U+FFFD.
+    """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -296,7 +317,8 @@ def require_finite(numbers: Any, name: str) -> None:
 class Batches:
     """Reads rows longest first, as many together as fit, and less where the device's memory is full.
 
-    `rows`: most rows together, instead of tokens. `full`: what to do where one row alone fills the memory.
+    `rows`: most rows together, instead of tokens. `full`: what to do where one row alone fills the
+    memory.
     """
 
     def __init__(self, name: str, device: Any, *, rows: int | None = None, full: str = "") -> None:

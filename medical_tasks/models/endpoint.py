@@ -1,8 +1,8 @@
 """A model behind an OpenAI-compatible endpoint: `openai-api/<host alias>/<model>`.
 
-As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` (one address, or those of replicas) and `MY_HOST_API_KEY`. Questions are
-measured with a tokenizer in a folder or by the server (`/tokenize`, vLLM's); where neither tells, or no context is known, lengths
-are unknown.
+As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` (one address, or those of replicas) and
+`MY_HOST_API_KEY`. Questions are measured with a tokenizer in a folder or by the server
+(`/tokenize`, vLLM's); where neither tells, or no context is known, lengths are unknown.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ _Text = tuple[Message, ...] | str
 class EndpointModel(Model):
     """A model under test that answers over HTTP.
 
-    `sampling`: body fields that decide the answer. `identity`: instead of the base URL, for servers whose port changes. Replicas
-    come, go and move, so that they are known by `served`, the model's name by default.
+    `sampling`: body fields that decide the answer. `identity`: instead of the base URL, for servers
+    whose port changes. Replicas come, go and move, so that they are known by `served`, the model's
+    name by default.
     """
 
     def __init__(
@@ -90,7 +91,10 @@ class EndpointModel(Model):
         self._known: dict[str, int] = {}  # tokens of continuations, which many questions share
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, at most `concurrency` in flight; results come in order of completion."""
+        """Answers all requests, at most `concurrency` in flight.
+
+        Results come in order of completion.
+        """
 
         async def ask(client: ChatClient, request: Request) -> Completion:
             own = (
@@ -108,7 +112,10 @@ class EndpointModel(Model):
         self._run(requests, lambda _: ask, on_result)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are; results come in order of completion."""
+        """Says how probable the continuations of each request are.
+
+        Results come in order of completion.
+        """
         self._run(
             requests,
             lambda where: ChoiceAsker(where, self._choices, sampling=self.sampling).ask,
@@ -130,7 +137,10 @@ class EndpointModel(Model):
                 )
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests before they are asked; None for all when neither folder nor server tells."""
+        """Measures requests before they are asked.
+
+        None for all when neither folder nor server tells.
+        """
         with self.asking() as settings:
             return self._measure(settings, requests)
 
@@ -175,7 +185,8 @@ class EndpointModel(Model):
         known = [size for size in behind if size is not None]
         if count is None or self._context is None or len(known) < len(behind):
             return None
-        # A letter is the token that is generated; behind a text that is sent the server generates one more.
+        # A letter is the token that is generated; behind a text that is sent the server generates
+        # one more.
         generated = (
             int(self._choices.way_of(request.continuations) != "top")
             if behind
@@ -219,9 +230,11 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
     missing = []
     if not urls:
         missing.append(
-            f"export {url_name}=http://127.0.0.1:8000/v1   # the endpoint's address, up to its version"
+            f"export {url_name}=http://127.0.0.1:8000/v1   # the endpoint's address, up to its "
+            "version"
         )
-    # With an address given outright and no variable named, a local server that checks no key needs no ceremony.
+    # With an address given outright and no variable named, a local server that checks no key needs
+    # no ceremony.
     if not key and ("api_key_env" in values or "base_url" not in values):
         missing.append(f"export {key_name}=...   # its key; any word when the server checks none")
     if missing:
@@ -271,7 +284,10 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
-    """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet; asking the guard is up to the caller."""
+    """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet.
+
+    Asking the guard is up to the caller.
+    """
     alias, _, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not alias or not model:
         raise UsageError(

@@ -1,7 +1,8 @@
 """Asking a model behind HTTP how probable given answers are, and reading what it says of tokens.
 
-`top`: the server names the most probable first tokens, for letters. `prompt`: the answer is sent as the assistant's, and the
-server (vLLM alone) says how probable each token is. Details of errors hold no token's text: it may be the question's.
+`top`: the server names the most probable first tokens, for letters. `prompt`: the answer is sent as
+the assistant's, and the server (vLLM alone) says how probable each token is. Details of errors hold
+no token's text: it may be the question's.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ ALTERNATIVES: Final = 20
 
 _FEWER: Final = (10, 5)  # what servers that name fewer allow
 _REJECTED: Final = ("http 400", "http 422")
-# A chat that holds nobody's text, asked when it is not clear whether a question or the server is at fault.
+# A chat that holds nobody's text, asked when it is not clear whether a question or the server is at
+# fault.
 _PROBE: Final[tuple[Message, ...]] = (
     Message(role="user", content="Which letter comes first in the alphabet, A or B?"),
 )
@@ -47,7 +49,10 @@ class ChoiceSettings:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What of it can change numbers; empty for the defaults, under which older answers are kept."""
+        """What of it can change numbers.
+
+        Empty for the defaults, under which older answers are kept.
+        """
         named = {} if self.way == "auto" else {"logprobs": self.way}
         return named | (
             {} if self.alternatives == ALTERNATIVES else {"top_logprobs": str(self.alternatives)}
@@ -64,7 +69,8 @@ class ChoiceSettings:
 class ChoiceAsker:
     """Asks one endpoint about continuations, for `call_pool.run_calls`.
 
-    Where a failure may be the server's fault, a chat of our own is asked, once: if that fails as well, the run ends.
+    Where a failure may be the server's fault, a chat of our own is asked, once: if that fails as
+    well, the run ends.
     """
 
     def __init__(
@@ -167,8 +173,9 @@ class ChoiceAsker:
             for fewer in _FEWER:
                 if fewer < self._choices.alternatives and await self._takes(client, logprobs=fewer):
                     return (
-                        f"{self._where} does not name {self._choices.alternatives} alternatives for a token, but takes "
-                        f"{fewer}: give --model-args top_logprobs={fewer}. ({failed.detail})"
+                        f"{self._where} does not name {self._choices.alternatives} alternatives "
+                        f"for a token, but takes {fewer}: give --model-args top_logprobs={fewer}. "
+                        f"({failed.detail})"
                     )
             return (
                 f"{self._where} rejects requests for log-probabilities: {failed.detail}. {_INSTEAD}"
@@ -217,7 +224,8 @@ def read_first_token(
 ) -> ChoiceScores:
     """Reads the log-probability that an answer begins with each of some letters as a token; None where no spelling is listed.
 
-    A letter's spellings, alone or with white space around it, are added up; `(A`, `A.` and the other case do not count.
+    A letter's spellings, alone or with white space around it, are added up; `(A`, `A.` and the
+    other case do not count.
     """
     if not entries:
         raise OddScoresError(MISSING, "the reply names no tokens and no log-probabilities")
@@ -282,7 +290,10 @@ def _logprob(value: Any) -> float:
 
 
 def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> list[Any]:
-    """Checks what a server says of a prompt's tokens, `{"1234": {"logprob": ...}}`: id and statement, None for the first."""
+    """Checks what a server says of a prompt's tokens, `{"1234": {"logprob": ...}}`.
+
+    Id and statement, None for the first.
+    """
     if entries is None:
         raise OddScoresError(
             MISSING, "the reply says nothing of the prompt's tokens (prompt_logprobs)"
@@ -304,7 +315,10 @@ def read_prompt(entries: Sequence[Any] | None, *, prompt_tokens: int | None) -> 
 
 
 def read_continuation(context: Sequence[Any], whole: Sequence[Any], continuation: str) -> Score:
-    """Adds up the log-probabilities behind a context; an error where the rest does not read as the continuation."""
+    """Adds up the log-probabilities behind a context.
+
+    An error where the rest does not read as the continuation.
+    """
     size = len(context)
     if [pair and pair[0] for pair in whole[:size]] != [pair and pair[0] for pair in context]:
         raise OddScoresError(APART, MESSAGES["apart_prompt"])

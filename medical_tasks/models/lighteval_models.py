@@ -1,7 +1,8 @@
 """Local models through lighteval: `hf/<folder or repository>` with transformers, `vllm/<folder or repository>` with vLLM.
 
-Where lighteval's transformers backend scores texts, only the logits of the last positions are computed, and in float32: the whole
-takes 4 GB a text (8,000 tokens, vocabulary of 128,000), twice, and half precision is off in the third digit.
+Where lighteval's transformers backend scores texts, only the logits of the last positions are
+computed, and in float32: the whole takes 4 GB a text (8,000 tokens, vocabulary of 128,000), twice,
+and half precision is off in the third digit.
 """
 
 from __future__ import annotations
@@ -87,7 +88,10 @@ def _dtype(values: Mapping[str, Any], checkpoint: Checkpoint) -> str:
 
 
 def start_processes() -> Any:
-    """Joins the processes that torchrun or `accelerate launch` started; returns accelerate's `Accelerator`."""
+    """Joins the processes that torchrun or `accelerate launch` started.
+
+    Returns accelerate's `Accelerator`.
+    """
     from accelerate import Accelerator, InitProcessGroupKwargs
 
     started = processes()
@@ -108,7 +112,10 @@ def lighteval_settings(values: Mapping[str, Any], *, device: str) -> dict[str, A
 
 
 def generation_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of `GenerationParameters`, never `max_new_tokens`: lighteval's transformers backend would cut the *prompt* to it."""
+    """Those of `GenerationParameters`, never `max_new_tokens`.
+
+    Lighteval's transformers backend would cut the *prompt* to it.
+    """
     return {name: values[name] for name in SAMPLING if name in values}
 
 
@@ -135,7 +142,8 @@ def _load_transformers(
 def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
     """Ends answers at every token that ends one; lighteval passes the tokenizer's alone.
 
-    What `generation_config.json` says beyond that (a repetition penalty, beams, sampling) would be added in silence.
+    What `generation_config.json` says beyond that (a repetition penalty, beams, sampling) would be
+    added in silence.
     """
     from transformers import GenerationConfig
 
@@ -179,7 +187,8 @@ class _HfModel(LocalModel):
         if self._given_batch is None:
             longest = max(len(prompt.tokens) + prompt.request.max_new_tokens for prompt in prompts)
             self.inner.config.batch_size = self._largest_batch(longest, len(prompts))
-        # A padded batch is generated as one piece: larger chunks would be no faster, only later in the store.
+        # A padded batch is generated as one piece: larger chunks would be no faster, only later in
+        # the store.
         return self._chunk or int(self.inner.config.batch_size) * int(
             self._accelerator.num_processes
         )
@@ -190,12 +199,16 @@ class _HfModel(LocalModel):
             texts = sum(len(prompt.continuations) for prompt in prompts)
             with tail_logits(self.inner):
                 size = self._largest_batch(max(prompt.longest for prompt in prompts), texts)
-        # lighteval rounds a batch of texts to 1 or a multiple of 8, upwards too; here never above what was asked for.
+        # lighteval rounds a batch of texts to 1 or a multiple of 8, upwards too; here never above
+        # what was asked for.
         self._text_batch = max(1, size // 8 * 8)
         return self._chunk or self._text_batch * int(self._accelerator.num_processes)
 
     def _largest_batch(self, longest: int, most: int) -> int:
-        """Lets lighteval try how many of the longest texts fit; once a call, since it tries by running out of memory."""
+        """Lets lighteval try how many of the longest texts fit.
+
+        Once a call, since it tries by running out of memory.
+        """
         from accelerate.utils import gather_object
 
         with quiet_libraries(self.setup.log_level):
@@ -298,13 +311,15 @@ def vllm_settings(
 ) -> dict[str, Any]:
     """Turns model arguments into those of lighteval's `VLLMModelConfig`.
 
-    The context is always stated: left out, lighteval takes the length of vLLM's CUDA graphs for it, and cuts prompts there.
+    The context is always stated: left out, lighteval takes the length of vLLM's CUDA graphs for it,
+    and cuts prompts there.
     """
     own = checkpoint.context()
     context = values.get("max_model_length", own)
     if context is None:
         raise UsageError(
-            f"{name}: its config.json names no context length; give --model-args max_model_length=N."
+            f"{name}: its config.json names no context length; give --model-args "
+            "max_model_length=N."
         )
     return {
         "model_name": str(checkpoint.folder),
@@ -365,7 +380,8 @@ class _VllmModel(LocalModel):
         return super()._respond(chunk, docs)
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
-        # With data parallelism lighteval loads the model anew for each chunk: then all prompts are one chunk.
+        # With data parallelism lighteval loads the model anew for each chunk: then all prompts are
+        # one chunk.
         return self._chunk
 
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
@@ -410,7 +426,8 @@ class _End:
         return batch
 
     def __call__(self, input_ids: Any) -> SimpleNamespace:
-        # Without a batch of texts lighteval tries how large a batch may be; then with all logits, which is the careful side.
+        # Without a batch of texts lighteval tries how large a batch may be; then with all logits,
+        # which is the careful side.
         keep, self._keep = self._keep, None
         settings: dict[str, Any] = dict(self._settings)
         if keep is not None and self._can_keep:

@@ -1,7 +1,8 @@
 """What models in this process share: rendering, chunks, length checks, and reading answers back.
 
-For probabilities, lighteval gets one document for each continuation, and our token ids: its own rule differs between backends,
-encodes prompt and continuation apart, and hands white space at the prompt's end over to the continuation.
+For probabilities, lighteval gets one document for each continuation, and our token ids: its own
+rule differs between backends, encodes prompt and continuation apart, and hands white space at the
+prompt's end over to the continuation.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Prompt:
 def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Prompt]]:
     """Cuts prompts, longest first, into chunks of one answer length and set of stop sequences, alike in every process.
 
-    lighteval silently cuts prompts at the token count of the prompt with the most *characters*, plus the answer length; prompts
-    over that get another chunk.
+    lighteval silently cuts prompts at the token count of the prompt with the most *characters*,
+    plus the answer length; prompts over that get another chunk.
     """
     groups: dict[tuple[int, tuple[str, ...]], list[Prompt]] = {}
     for prompt in prompts:
@@ -103,7 +104,10 @@ def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[li
 
 
 def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
-    """Makes lighteval's documents: labels that stand for the texts, all of one length, so that it keeps their order."""
+    """Makes lighteval's documents.
+
+    Labels that stand for the texts, all of one length, so that it keeps their order.
+    """
     from lighteval.tasks.requests import Doc
 
     return [
@@ -126,7 +130,10 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractCo
 
 
 def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
-    """Sums of each continuation's log-probabilities (nan where the numbers broke down); raises if other tokens were scored."""
+    """Sums of each continuation's log-probabilities (nan where the numbers broke down).
+
+    Raises if other tokens were scored.
+    """
     found: list[float] = []
     for (prompt, index), response in zip(texts, responses, strict=True):
         wanted = (prompt.tokens, prompt.continuations[index])
@@ -154,7 +161,10 @@ def _labels(count: int) -> list[str]:
 
 
 def _ids(tokens: Any) -> tuple[int, ...]:
-    """Ids of what lighteval reports: a row or a list of one row, as tensor or list, filled up with -1."""
+    """Ids of what lighteval reports.
+
+    A row or a list of one row, as tensor or list, filled up with -1.
+    """
     rows = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
     if rows and not isinstance(rows[0], int):
         (rows,) = rows
@@ -177,7 +187,8 @@ class LocalSetup:
         self.tokenizer = open_tokenizer(name, checkpoint.folder, hint)
         if self.tokenizer.eos_token is None:
             raise UsageError(
-                f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to end and pad answers."
+                f"{name}: its tokenizer names no end token (eos_token), which lighteval needs to "
+                "end and pad answers."
             )
         self.layout = ChatLayout(
             self.tokenizer, model=name, enable_thinking=values.get("enable_thinking")
@@ -187,7 +198,10 @@ class LocalSetup:
     def identity(
         self, *, backend: str, dtype: str, engines: Mapping[str, int], **more: str
     ) -> dict[str, str]:
-        """Collects what decides the model's answers; `engines`: packages, each with how many parts of its version count."""
+        """Collects what decides the model's answers; `engines`.
+
+        Packages, each with how many parts of its version count.
+        """
         versions = {package: importlib.metadata.version(package).split(".") for package in engines}
         identity = {
             "backend": backend,
@@ -211,7 +225,10 @@ class LocalSetup:
 def read_answer(
     prompt: Prompt, tokens: Sequence[int], ends: frozenset[int], decode: Callable[[list[int]], str]
 ) -> Answer:
-    """Reads an answer up to its first end token: rows of a batch go on after it, and lighteval knows only one."""
+    """Reads an answer up to its first end token.
+
+    Rows of a batch go on after it, and lighteval knows only one.
+    """
     kept = list(tokens)
     end = next((place for place, token in enumerate(kept) if token in ends), None)
     finish = "length" if end is None and len(kept) >= prompt.request.max_new_tokens else "stop"
@@ -232,7 +249,10 @@ def read_answer(
 
 
 class MeasuredModel(Model):
-    """A local model's name, layout and context: what tells which requests can be asked, and needs no weights."""
+    """A local model's name, layout and context.
+
+    What tells which requests can be asked, and needs no weights.
+    """
 
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
@@ -313,7 +333,10 @@ class MeasuredModel(Model):
 
 
 class LocalModel(MeasuredModel, ABC):
-    """A model in this process, behind lighteval; `backend`: the module of lighteval's that it is of."""
+    """A model in this process, behind lighteval; `backend`.
+
+    The module of lighteval's that it is of.
+    """
 
     backend: ModuleType
 
@@ -330,7 +353,10 @@ class LocalModel(MeasuredModel, ABC):
         self.inner = inner
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, longest prompts first; a chunk's answers are handed over as soon as it is done."""
+        """Answers all requests, longest prompts first.
+
+        A chunk's answers are handed over as soon as it is done.
+        """
         prompts = self._askable(requests, self._prompt, on_result)
         if not prompts:
             return
@@ -340,14 +366,18 @@ class LocalModel(MeasuredModel, ABC):
                 asked = tuple(int(token) for token in response.input_tokens)[-len(prompt.tokens) :]
                 if asked != prompt.tokens:
                     raise RuntimeError(
-                        f"lighteval changed the prompt of request {prompt.request.key} before asking it"
+                        f"lighteval changed the prompt of request {prompt.request.key} before "
+                        "asking it"
                     )
                 if self.is_main:
                     tokens = [int(token) for token in response.output_tokens[0]]
                     on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable each continuation is, longest prompts first; an answer comes with the chunk of its last one."""
+        """Says how probable each continuation is, longest prompts first.
+
+        An answer comes with the chunk of its last one.
+        """
         prompts = self._askable(requests, self._choice_prompt, on_result)
         if not prompts:
             return

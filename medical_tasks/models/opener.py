@@ -1,4 +1,7 @@
-"""From a model's name and `--model-args k=v,...` to the model; arguments of local models have lighteval's names."""
+"""Models' names and their arguments, `--model-args k=v,...`.
+
+Those of local models have lighteval's names.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.errors import UsageError, check_least, did_you_mean
-from medical_tasks.models.base import Model
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.models.usage import Prices
 
 KINDS: dict[str, str] = {
@@ -24,8 +26,10 @@ KINDS: dict[str, str] = {
     "baseline": "baseline/NAME: no model (reference, empty, random, copy-example)",
 }
 
-# How much is asked at once, for how long, on how many devices, how loudly: meant to change no answer, so that a run can go
-# on with others. What does change answers is part of the model's identity, and with it of every answer's key.
+# How much is asked at once, for how long, on how many devices, how loudly: meant to change no
+# answer, so that a run can go
+# on with others. What does change answers is part of the model's identity, and with it of every
+# answer's key.
 NEUTRAL_ARGS = frozenset(
     {
         "address", "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "cpus_per_worker",
@@ -41,7 +45,10 @@ def is_local(name: str) -> bool:
 
 
 def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
-    """Refuses to ask again what answers the same each time; a server's greedy answers depend on what else it is asked."""
+    """Refuses to ask again what answers the same each time.
+
+    A server's greedy answers depend on what else it is asked.
+    """
     check_least({"--repeats": repeats})
     given = {"temperature": args.get("temperature", "0")}
     greedy = is_local(name) and not read_options(given, SAMPLING, model=name)["temperature"]
@@ -55,7 +62,10 @@ def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
 def deciding_args(
     name: str, args: Mapping[str, str], *, neutral: frozenset[str] = NEUTRAL_ARGS
 ) -> dict[str, str]:
-    """The arguments that can change answers: of replicas, or of what has a name in `served`, not where they are."""
+    """The arguments that can change answers.
+
+    Of replicas, or of what has a name in `served`, not where they are.
+    """
     kept = {option: text for option, text in args.items() if option not in neutral}
     if "served" in kept or len(read_addresses(kept.get("base_url", ""))) > 1:
         kept.pop("base_url", None)
@@ -84,7 +94,10 @@ _OPENAI_NAME = re.compile(r"(?:gpt-|chatgpt-|o[1-9](?:-|$)).*")
 
 
 def full_name(name: str) -> str:
-    """A model's name with its kind: `gpt-4o`, `openai/gpt-4o` and the folder of a checkpoint have one that is meant."""
+    """A model's name with its kind.
+
+    `gpt-4o`, `openai/gpt-4o` and the folder of a checkpoint have one that is meant.
+    """
     kind, _, rest = name.partition("/")
     if kind in KINDS:
         return name
@@ -100,35 +113,6 @@ def full_name(name: str) -> str:
     return meant
 
 
-def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model:
-    """Opens the model under test."""
-    kind, slash, rest = name.partition("/")
-    if kind not in KINDS or not slash or not rest:
-        kinds = "\n".join(f"  {line}" for line in KINDS.values())
-        hint = f" Did you mean 'hf/{name}'?" if slash else did_you_mean(kind, KINDS)
-        raise UsageError(
-            f"unknown model {name!r}.{hint} A model is named by its kind, a slash and its own name:\n{kinds}"
-        )
-    read_prices(options, model=name)
-    if kind in ("hf", "vllm"):
-        from medical_tasks.models import lighteval_models as local
-
-        return (local.open_hf if kind == "hf" else local.open_vllm)(name, options=options)
-    if kind == "ray":
-        from medical_tasks.models.ray_model import open_ray
-
-        return open_ray(name, options=options, log_dir=log_dir)
-    if kind == "openai-api":
-        from medical_tasks.models.endpoint import open_endpoint
-
-        return open_endpoint(name, options=options)
-    if kind in ("vllm-server", "transformers-server"):
-        from medical_tasks.models.server import open_served
-
-        return open_served(name, options=options, log_dir=log_dir)
-    raise UsageError(f"{name!r} is a baseline; it is asked without opening a model.")
-
-
 Reader = tuple[Callable[[str], Any], str]
 """A function from text to value, raising ValueError, and the rule in words."""
 
@@ -136,7 +120,10 @@ Reader = tuple[Callable[[str], Any], str]
 def numbers(
     kind: Callable[[str], Any], low: float, high: float = math.inf, *, above: bool = False
 ) -> Callable[[str], Any]:
-    """Makes a function from text to a number that is finite and in range; `above`: `low` itself is not."""
+    """Makes a function from text to a number that is finite and in range; `above`.
+
+    `low` itself is not.
+    """
 
     def read(text: str) -> Any:
         value = kind(text)
@@ -236,7 +223,8 @@ def read_prices(options: Mapping[str, str], *, model: str, what: str = "model") 
     values = read_options(given, _PRICES, model=model, what=what)
     if len(values) == 1:
         raise UsageError(
-            f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got one."
+            f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got "
+            "one."
         )
     return (values["price_in"], values["price_out"]) if values else None
 

@@ -1,7 +1,8 @@
 """F1-RadGraph by the user's RadGraph model, which the package `radgraph` runs; nothing is downloaded.
 
-Source: Jain et al. (2021), RadGraph, https://arxiv.org/abs/2106.14463; Delbrouck et al. (2024), RadGraph-XL; package radgraph
-0.1.18 (https://github.com/Stanford-AIMI/radgraph). The folder holds what is published, and encoder/ (configuration, tokenizer).
+Source: Jain et al. (2021), RadGraph, https://arxiv.org/abs/2106.14463; Delbrouck et al. (2024),
+RadGraph-XL; package radgraph 0.1.18 (https://github.com/Stanford-AIMI/radgraph). The folder holds
+what is published, and encoder/ (configuration, tokenizer).
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ def f1_radgraph(
 
 
 def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[str, Any]]:
-    """Finds the entities of reports and their relations, as the package gives them; a blank text has none."""
+    """Finds the entities of reports and their relations, as the package gives them.
+
+    A blank text has none.
+    """
     place = _find(folder)
     found: list[Mapping[str, Any]] = [{"entities": {}} for _ in texts]
     wanted = [number for number, text in enumerate(texts) if text.strip()]
@@ -71,7 +75,10 @@ def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[
 def radgraph_identity(
     folder: str | Path, *, reward: Reward = "partial", exact_case: bool = False
 ) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; reads the files and loads no weights."""
+    """Says what makes the numbers what they are, for the recipe.
+
+    Reads the files and loads no weights.
+    """
     place = _find(folder)
     return {
         "model": place.label,
@@ -104,13 +111,18 @@ def _load(place: RadGraphFolder) -> Any:
                 return package.RadGraph(model_type=place.kind, model_cache_dir=str(cache))
             except (*LOAD_ERRORS, AttributeError, TypeError, AssertionError, EOFError) as error:
                 raise UsageError(
-                    f"{place.label}: does not load with radgraph {installed('radgraph') or 'unknown'} and transformers "
-                    f"{installed('transformers')} ({type(error).__name__}: {first_line(error)}). Unpack the archive again."
+                    f"{place.label}: does not load with radgraph "
+                    f"{installed('radgraph') or 'unknown'} and transformers "
+                    f"{installed('transformers')} ({type(error).__name__}: {first_line(error)}). "
+                    "Unpack the archive again."
                 ) from error
 
 
 def _annotate(model: Any, text: str, unread: str) -> Mapping[str, Any]:
-    """Annotates one text. Of several the package returns those alone that it could read, and says so where nobody looks."""
+    """Annotates one text.
+
+    Of several the package returns those alone that it could read, and says so where nobody looks.
+    """
     why = "no annotation came back"
     try:
         with _silence(), _tokenizers_as_of_old():
@@ -132,7 +144,10 @@ def _annotate(model: Any, text: str, unread: str) -> Mapping[str, Any]:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keeps what the package prints and warns of to itself: traces of failures are among it, which can hold text of a report."""
+    """Keeps what the package prints and warns of to itself.
+
+    Traces of failures are among it, which can hold text of a report.
+    """
     nothing = io.StringIO()
     with (
         contextlib.redirect_stdout(nothing),
@@ -191,7 +206,10 @@ class RadGraphFolder:
         return self.place.name
 
     def identity(self) -> dict[str, str]:
-        """Says what decides its annotations: hashes of the weights (SHA-256 of the file) and of all else that is read."""
+        """Says what decides its annotations.
+
+        Hashes of the weights (SHA-256 of the file) and of all else that is read.
+        """
         with open_file(self.place / "weights.th") as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
         others = [
@@ -230,7 +248,8 @@ def find_radgraph(folder: str | Path) -> RadGraphFolder:
         ) from error
     if encoder != other:
         raise UsageError(
-            f"{given}: its config.json names two encoders, {encoder} and {other}. Unpack the archive again."
+            f"{given}: its config.json names two encoders, {encoder} and {other}. Unpack the "
+            "archive again."
         )
     kind = _find_kind(given, place)
     if not (place / _ENCODER / "config.json").is_file():

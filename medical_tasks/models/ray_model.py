@@ -1,6 +1,7 @@
 """Local models on the workers of a Ray cluster, `ray/<folder or repository>`: Ray Data gives batches to workers with a model each.
 
-Batches are made here, as one process would make them, so that no answer depends on how many workers there are.
+Batches are made here, as one process would make them, so that no answer depends on how many workers
+there are.
 """
 
 from __future__ import annotations
@@ -86,7 +87,10 @@ def _leave(folders: Sequence[str]) -> None:
 
 
 def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
-    """Joins or starts a cluster; models are loaded by the first question. What does not fit into memory goes to `log_dir`."""
+    """Joins or starts a cluster; models are loaded by the first question.
+
+    What does not fit into memory goes to `log_dir`.
+    """
     vllm = options.get("engine") == "vllm"
     needed = ("ray", "lighteval", *["vllm"] * vllm)
     if missing := [package for package in needed if importlib.util.find_spec(package) is None]:
@@ -105,14 +109,16 @@ def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
 
 
 def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
-    # Ray writes of every worker that may be replaced as of an error; and its core gets 20 s to start, too few on a busy machine.
+    # Ray writes of every worker that may be replaced as of an error; and its core gets 20 s to
+    # start, too few on a busy machine.
     os.environ |= {
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_BACKEND_LOG_LEVEL": "fatal",
         "RAY_NUM_REDIS_GET_RETRIES": "60",
     }
     if values["address"] == "local":
-        # Ray listens on every interface: to whoever has the token, unless this variable says otherwise.
+        # Ray listens on every interface: to whoever has the token, unless this variable says
+        # otherwise.
         os.environ.pop("RAY_AUTH_MODE", None)
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
@@ -166,7 +172,10 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
 def _shape(
     name: str, values: Mapping[str, Any], machines: Sequence[Mapping[str, float]]
 ) -> tuple[int, int, float]:
-    """Decides on workers, and on cores and GPUs of each; refuses what would be waited for in vain."""
+    """Decides on workers, and on cores and GPUs of each.
+
+    Refuses what would be waited for in vain.
+    """
     devices = sum(machine.get("GPU", 0) for machine in machines)
     split = values.get("tensor_parallel_size", 1) * values.get("pipeline_parallel_size", 1)
     gpus = values.get("gpus_per_worker", split if devices else 0)
@@ -187,7 +196,10 @@ def _shape(
 
 
 class RayModel(MeasuredModel):
-    """A model of which each worker of a cluster has one. Its identity, and with it every key, is that of `hf/` or `vllm/`."""
+    """A model of which each worker of a cluster has one.
+
+    Its identity, and with it every key, is that of `hf/` or `vllm/`.
+    """
 
     def __init__(self, setup: LocalSetup, cluster: _Cluster, options: Mapping[str, str]) -> None:
         values, revision = setup.values, setup.checkpoint.revision
@@ -216,7 +228,10 @@ class RayModel(MeasuredModel):
         }
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, batches of the longest prompts first; a batch's answers come as soon as it is done."""
+        """Answers all requests, batches of the longest prompts first.
+
+        A batch's answers come as soon as it is done.
+        """
         chunks = plan_chunks(
             self._askable(requests, self._prompt, on_result), self._chunk or self._batch
         )
@@ -283,7 +298,10 @@ def _choice_rows(prompts: Sequence[ChoicePrompt], size: int) -> Iterator[list[Re
 
 
 class Worker:
-    """Answers batches somewhere in the cluster. Its errors are answers too: Ray would make a traceback of one."""
+    """Answers batches somewhere in the cluster. Its errors are answers too.
+
+    Ray would make a traceback of one.
+    """
 
     def __init__(
         self,
@@ -312,7 +330,8 @@ class Worker:
                 if there.get(key) != said
             ]:
                 raise UsageError(
-                    f"another model or other packages than where the run was started: {'; '.join(wrong)}."
+                    "another model or other packages than where the run was started: "
+                    f"{'; '.join(wrong)}."
                 )
         except Exception as error:
             self._error = _written(error)

@@ -1,4 +1,7 @@
-"""One server that a model is asked at: what it serves, what is in flight, and how fast it lets itself be asked."""
+"""One server that a model is asked at.
+
+What it serves, what is in flight, and how fast it lets itself be asked.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,24 @@ _LONGEST_WAIT_S = 60.0
 _MARGIN = 0.97  # of the rate that was measured: the server's clock is not ours
 _NEAR = 1.04  # a rate within 4 % of one that was refused is raised rarely
 _RARELY = 30  # times the usual wait between two raises
+_TICK_S = 1e-6  # what a clock may be early by
 _BURST = 10  # requests that, taken at once, say what the limit is
 
 
 class Pace:
     """How fast one server may be asked, learnt from the 429s of all calls together.
 
-    A server is asked as fast as callers like until its first 429. That holds everybody up for the time the server
-    names. What it took until then, over the time with that pause, is the rate that it evidently allows, and requests
-    leave at even intervals from then on. The rate is raised now and then, halfway to the lowest one that was refused.
+    A server is asked as fast as callers like until its first 429. That holds everybody up for the
+    time the server names. What it took until then, over the time with that pause, is the rate that
+    it evidently allows, and requests leave at even intervals from then on. The rate is raised now
+    and then, halfway to the lowest one that was refused.
 
-    Example: a server takes 20 requests, refuses the next ones 0.1 s after the first, and says `Retry-After: 1`. It is
-    asked 0.97 * 20 / 1.1 = 17.6 times a second after the pause.
+    Example: a server takes 20 requests, refuses the next ones 0.1 s after the first, and says
+    `Retry-After: 1`. It is asked 0.97 * 20 / 1.1 = 17.6 times a second after the pause.
 
-    Neither the library nor asyncio has this: the library's retries wait each by itself, and all come back together.
-    Times are seconds of the event loop's clock, which goes on from loop to loop.
+    Neither the library nor asyncio has this: the library's retries wait each by itself, and all
+    come back together. Times are seconds of the event loop's clock, which goes on from loop to
+    loop.
     """
 
     def __init__(self) -> None:
@@ -46,18 +52,21 @@ class Pace:
     async def turn(self) -> float:
         """Waits until a request may leave; returns when it does, for `refused`."""
         clock = asyncio.get_running_loop().time
-        while (now := clock()) < self.resumes or self._paused is not None or self._rate < math.inf:
+        while True:
+            now = clock()
             if now < self.resumes:
                 await asyncio.sleep(self.resumes - now)
                 continue
             if self._paused is not None:
                 self._learn(self._paused)
-            leaves = max(self._next, now)
-            self._next = leaves + 1 / self._rate
-            await asyncio.sleep(leaves - now)
-            if self._paused is None:
-                break  # otherwise another call was refused in the meantime
-        now = clock()
+            if self._rate == math.inf:
+                break
+            # All wait for the one next time, not each for its own: the rate may be another by then.
+            if now >= self._next - _TICK_S:
+                # A slot that came late is made up for, one that nobody wanted is gone.
+                self._next = max(self._next, now - 1 / self._rate) + 1 / self._rate
+                break
+            await asyncio.sleep(self._next - now)
         self._began = now if self._began is None else self._began
         self._sent += 1
         return now
@@ -79,7 +88,10 @@ class Pace:
         return self._last_wait
 
     def taken(self) -> None:
-        """Takes note of a request that the server did not refuse; raises the rate when it is time."""
+        """Takes note of a request that the server did not refuse.
+
+        Raises the rate when it is time.
+        """
         self.answers += 1
         if self._rate == math.inf or self._paused is not None:
             return
@@ -100,18 +112,20 @@ class Pace:
         # A pause that the server did not ask for says nothing of its rate.
         span = self.resumes - began if self._named else max(1.0, paused - began)
         measured = _MARGIN * max(1, taken) / max(span, 0.001)
+        # A single 429 among many requests may have had another reason than their rate.
+        alone = self._refused == 1 and taken >= _BURST
         if self._rate > self._proven:
             self._refused_rate, self._rate = self._rate, self._proven
-        elif self._refused > 1 and self._rate == math.inf:
+        elif self._rate == math.inf and not alone:
             self._rate = measured
             # It may have said "1 s" for less. One that took few may have refused a burst alone.
             second = taken / max(1.0, paused - began)
             self._refused_rate = max(second, _NEAR * measured) if taken >= _BURST else math.inf
-        elif self._refused > 1 and taken:
+        elif taken and not alone:
             self._refused_rate = self._rate
             self._rate = min(measured, 0.9 * self._rate)
         elif taken:
-            self._rate *= 0.9  # a single 429 may have had another reason
+            self._rate *= 0.9
         silent = min(_LONGEST_WAIT_S, 2 * self._unnamed_wait)
         self._unnamed_wait = _FIRST_WAIT_S if taken else silent
         self._proven, self._raised, self._next = self._rate, self.resumes, self.resumes

@@ -76,7 +76,10 @@ _SILENT = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_DISABLE_TELE
 
 
 class ServedModel(EndpointModel):
-    """An endpoint whose server starts with the first question; `measures`: whether it can tell its context and lengths."""
+    """An endpoint whose server starts with the first question; `measures`.
+
+    Whether it can tell its context and lengths.
+    """
 
     def __init__(
         self,
@@ -99,7 +102,10 @@ class ServedModel(EndpointModel):
         self._server: ManagedServer | None = None
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests by the model's own folder; a server is started for it only where that does not tell."""
+        """Measures requests by the model's own folder.
+
+        A server is started for it only where that does not tell.
+        """
         asks = self._context is None or self._tokens is None
         if not requests or (asks and not self._measures):
             return [None] * len(requests)
@@ -146,7 +152,10 @@ class ServedModel(EndpointModel):
 
 
 def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> EndpointModel:
-    """Opens `vllm-server/<name>` or `transformers-server/<path>`; no server is started yet. `log_dir` must be private."""
+    """Opens `vllm-server/<name>` or `transformers-server/<path>`; no server is started yet.
+
+    `log_dir` must be private.
+    """
     kind, _, target = name.partition("/")
     if target and kind == VLLM:
         values = read_options(options, {**_VLLM_OPTIONS, **_TESTED}, model=name)
@@ -154,7 +163,8 @@ def open_served(name: str, *, options: Mapping[str, str], log_dir: Path) -> Endp
             return _vllm(name, target, values, log_dir)
         if starting := sorted(set(values) - set(TESTED_OPTIONS)):
             raise UsageError(
-                f"base_url names a server that already runs: {', '.join(starting)} cannot be passed to it."
+                f"base_url names a server that already runs: {', '.join(starting)} cannot be "
+                "passed to it."
             )
         return EndpointModel(
             name, chat_settings(VLLM, target, values), backend=VLLM, **asked_of(values)
@@ -171,7 +181,8 @@ def _vllm(name: str, target: str, values: Mapping[str, Any], log_dir: Path) -> S
     for option in ("api_key_env", "served"):
         if option in values:
             raise UsageError(
-                f"{option} belongs to base_url: a server started for the run has a key and a name of its own."
+                f"{option} belongs to base_url: a server started for the run has a key and a name "
+                "of its own."
             )
     flags = read_flags(values.get("flags", ""))
     executable = find_vllm(values.get("executable"))
@@ -257,7 +268,10 @@ def _transformers(name: str, target: str, values: Mapping[str, Any], log_dir: Pa
 
 
 def _path_of(executable: Path) -> dict[str, str]:
-    """Puts the program's own folder first on PATH: it calls build tools that are installed beside it."""
+    """Puts the program's own folder first on PATH.
+
+    It calls build tools that are installed beside it.
+    """
     return {"PATH": os.pathsep.join((str(executable.parent), os.environ.get("PATH", os.defpath)))}
 
 
@@ -279,14 +293,16 @@ def _weights(checkpoint: Checkpoint) -> dict[str, str]:
 VLLM_VARIABLE = "MEDICAL_TASKS_VLLM"
 _VLLM_FOLDER = Path(".env-vllm", "bin", "vllm")
 
-# Address, key and name are set by the caller; the rest would write the questions into the server's log, or let a file
+# Address, key and name are set by the caller; the rest would write the questions into the server's
+# log, or let a file
 # set any of these.
 _RESERVED = frozenset({
     "--host", "--port", "--uds", "--api-key", "--served-model-name", "--config",
     "--enable-log-requests", "--enable-log-outputs", "--log-level",
 })  # fmt: skip
 
-# What gives prompts another form than the model's folder does, and what gives the model another context.
+# What gives prompts another form than the model's folder does, and what gives the model another
+# context.
 _OTHER_WRITING = (
     "--tokenizer",
     "--chat-template",
@@ -306,7 +322,10 @@ _MULTIPLES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20,
 
 
 def find_vllm(given: str | None = None) -> Path:
-    """Finds the `vllm` program: as given, `MEDICAL_TASKS_VLLM`, `.env-vllm` in the working folder or the project, or PATH."""
+    """Finds the `vllm` program.
+
+    As given, `MEDICAL_TASKS_VLLM`, `.env-vllm` in the working folder or the project, or PATH.
+    """
     for source, named in (("executable", given), (VLLM_VARIABLE, os.environ.get(VLLM_VARIABLE))):
         if named:
             if not _is_program(Path(named)):
@@ -328,7 +347,10 @@ def _is_program(path: Path) -> bool:
 
 
 def vllm_version(executable: Path) -> str:
-    """Reads vLLM's version from its environment's metadata (the program needs many seconds); `unknown` where there is none."""
+    """Reads vLLM's version from its environment's metadata (the program needs many seconds).
+
+    `unknown` where there is none.
+    """
     environment = executable.resolve().parent.parent
     found = sorted(environment.glob("lib/python3*/site-packages/vllm-*.dist-info"))
     return found[-1].name.removeprefix("vllm-").removesuffix(".dist-info") if found else "unknown"
@@ -347,7 +369,10 @@ def find_transformers() -> Path:
 
 
 def gpu_nodes(dev: Path = Path("/dev")) -> list[Path]:
-    """Lists the device nodes of GPUs that vLLM can use: NVIDIA, AMD (`kfd`), and either under WSL (`dxg`)."""
+    """Lists the device nodes of GPUs that vLLM can use.
+
+    NVIDIA, AMD (`kfd`), and either under WSL (`dxg`).
+    """
     return sorted(node for pattern in ("nvidia[0-9]*", "kfd", "dxg") for node in dev.glob(pattern))
 
 
@@ -376,7 +401,10 @@ def writes_as_folder(flags: list[str]) -> bool:
 
 
 def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
-    """The longest prompt and answer together: `--max-model-len`, else by the model's files; None where only the server knows."""
+    """The longest prompt and answer together: `--max-model-len`, else by the model's files.
+
+    None where only the server knows.
+    """
     values = [
         flag.partition("=")[2] if "=" in flag else following
         for flag, following in pairwise([*flags, ""])
@@ -433,7 +461,8 @@ def free_port() -> int:
 class ManagedServer:
     """One server process with all it starts; however this process ends (`kill -9` included), the server ends.
 
-    `ready` is asked again and again, and what it raises ends the start. The log is readable by its owner alone.
+    `ready` is asked again and again, and what it raises ends the start. The log is readable by its
+    owner alone.
     """
 
     command: Sequence[str]
@@ -445,7 +474,10 @@ class ManagedServer:
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def running(self, *, patience: float = 0.0) -> bool:
-        """Says whether the server runs; `patience` waits for an end under way, as after a crash workers are tidied up."""
+        """Says whether the server runs.
+
+        `patience` waits for an end under way, as after a crash workers are tidied up.
+        """
         if self._process is None:
             return False
         try:
@@ -495,13 +527,14 @@ class ManagedServer:
                 raise MissingError(
                     f"the server ended with exit code {code} before it answered. {self._told()}"
                 )
-            # Looked at again, so that a stranger's answer on this port does not hide that our server could not have it.
+            # Looked at again, so that a stranger's answer on this port does not hide that our
+            # server could not have it.
             if self.ready() and process.poll() is None:
                 return
             if time.monotonic() > end:
                 raise MissingError(
-                    f"the server did not answer within {self.timeout:g} s; start_timeout=SECONDS allows more. "
-                    f"{self._told()}"
+                    f"the server did not answer within {self.timeout:g} s; start_timeout=SECONDS "
+                    f"allows more. {self._told()}"
                 )
             time.sleep(_POLL_S)
 
@@ -518,11 +551,15 @@ class ManagedServer:
             return file.read().decode("utf-8", "replace").splitlines()[-_LINES:]
 
     def stop(self) -> None:
-        """Ends the server and everything it started, and waits until it is gone; harmless when it is."""
+        """Ends the server and everything it started, and waits until it is gone.
+
+        Harmless when it is.
+        """
         process = self._process
         if process is None or process.stdin is None:
             return
-        # The pipe's end is the order to stop; the signal is for a pipe that a forked process still holds open.
+        # The pipe's end is the order to stop; the signal is for a pipe that a forked process still
+        # holds open.
         process.stdin.close()
         if process.poll() is None:
             process.terminate()
@@ -533,7 +570,10 @@ _SHOWN_CHARACTERS = 500
 
 
 def answers_chat(base_url: str, model: str, *, api_key: str = "", timeout: float = 120.0) -> bool:
-    """Asks for a one-token answer, the only sure sign; False while nothing listens, or on 5xx, 404 or 429 while the model loads."""
+    """Asks for a one-token answer, the only sure sign.
+
+    False while nothing listens, or on 5xx, 404 or 429 while the model loads.
+    """
     import httpx  # late: not every command asks a server
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}

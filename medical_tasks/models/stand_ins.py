@@ -1,6 +1,7 @@
 """Models that need no download: baselines (`reference` must score the maximum), and a toy language model made on the spot.
 
-A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the environment that runs it.
+A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the environment that runs
+it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ GoldResponse = Callable[[TaskSpec, Item], str]
 def baseline_responses(
     name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse
 ) -> Iterator[str]:
-    """Answers every item by a baseline but `copy-example`; `gold_response` writes an item's gold as a model would."""
+    """Answers every item by a baseline but `copy-example`.
+
+    `gold_response` writes an item's gold as a model would.
+    """
     if name == "reference":
         return (gold_response(task, item) for item in items)
     if name == "empty":
@@ -87,7 +91,8 @@ def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise UsageError(
-            f"{folder}: a toy model goes into an empty folder, and this one holds files; name another"
+            f"{folder}: a toy model goes into an empty folder, and this one holds files; name "
+            "another"
         )
     with quiet_libraries(logging.ERROR):
         tokenizer = _toy_tokenizer(texts)
@@ -152,6 +157,7 @@ def _toy_model(tokenizer: Any) -> Any:
         # The bytes' own tokens are no words: without this the toy would answer in broken UTF-8.
         model.lm_head.weight[SPECIALS : SPECIALS + 256] *= 0.1
         words = max(2, len(tokenizer) - SPECIALS - 256)
-        # The largest of n normal numbers lies about sqrt(2 ln n) up; the end token has to reach that.
+        # The largest of n normal numbers lies about sqrt(2 ln n) up; the end token has to reach
+        # that.
         model.lm_head.weight[tokenizer.eos_token_id] *= math.sqrt(2 * math.log(words)) / END_AT
     return model.to(torch.float32).eval()

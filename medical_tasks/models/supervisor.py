@@ -1,7 +1,8 @@
 """`python -I supervisor.py <parent pid> <grace seconds> <command> ...`: ends a command, and all it started, with its parent.
 
-Run by path with the standard library alone. Standard input is a pipe that closes however the parent ends, `kill -9` included. On
-Linux what the command leaves in sessions of its own is adopted (`PR_SET_CHILD_SUBREAPER`) and ended too; else its group is.
+Run by path with the standard library alone. Standard input is a pipe that closes however the parent
+ends, `kill -9` included. On Linux what the command leaves in sessions of its own is adopted
+(`PR_SET_CHILD_SUBREAPER`) and ended too; else its group is.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ class _Supervisor:
         self._asked_to_stop = True
 
     def run(self) -> int:
-        """Waits for the command or for the order to stop; returns the command's exit code, 128 + n after signal n."""
+        """Waits for the command or for the order to stop.
+
+        Returns the command's exit code, 128 + n after signal n.
+        """
         while not self._asked_to_stop and self._code is None:
             readable, _, _ = select.select([0], [], [], _POLL_S)
             if readable and os.read(0, 4096) == b"":
@@ -70,7 +74,10 @@ class _Supervisor:
             self._wait(patience, lambda: not self._left())
 
     def _left(self) -> list[int]:
-        """Returns the processes that still run: all descendants where /proc tells, else the group (as -pid)."""
+        """Returns the processes that still run.
+
+        All descendants where /proc tells, else the group (as -pid).
+        """
         if _LINUX:
             return _descendants(os.getpid())
         try:
@@ -100,7 +107,10 @@ class _Supervisor:
 
 
 def _end_with_parent() -> None:
-    """Runs in the command's process before it starts: if the supervisor itself is killed, the command gets SIGTERM."""
+    """Runs in the command's process before it starts.
+
+    If the supervisor itself is killed, the command gets SIGTERM.
+    """
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 

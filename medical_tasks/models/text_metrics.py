@@ -1,4 +1,7 @@
-"""Text metrics by name: of words, and by checkpoints and indexes on this machine (docs/text_metrics.md)."""
+"""Text metrics by name.
+
+Of words, and by checkpoints and indexes on this machine (docs/text_metrics.md).
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ WORD_METRICS: Final = ("rouge1", "rouge2", "rougeL", "rougeLsum", *_OF_WORDS, *P
 def word_metrics(
     prediction: str, references: References, names: Collection[str], *, source: str = ""
 ) -> dict[str, float]:
-    """Computes the metrics of words that are named, but for the pooled ones, 0-1; BLEU is not smoothed."""
+    """Computes the metrics of words that are named, but for the pooled ones, 0-1.
+
+    BLEU is not smoothed.
+    """
     rouges = {name: match for name in names if (match := _ROUGE.fullmatch(name))}
     found = (
         rouge(prediction, references, variants=list({match[1] for match in rouges.values()}))
@@ -89,7 +95,8 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
     if mark and not Path(given).expanduser().is_dir():
         if not (written.isascii() and written.isdecimal()):
             raise UsageError(
-                f"bertscore={given}: what stands behind @ is the number of a layer. Give FOLDER@LAYER."
+                f"bertscore={given}: what stands behind @ is the number of a layer. Give "
+                "FOLDER@LAYER."
             )
         return Path(path).expanduser(), int(written)
     folder = Path(given).expanduser()
@@ -98,7 +105,8 @@ def checkpoint_layer(given: str) -> tuple[Path, int]:
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if not isinstance(layers, int) or (kind, layers) not in _LAYERS:
         raise UsageError(
-            f"bertscore={given}: no layer is usual for a checkpoint of the kind {kind} with {layers} layers. Give FOLDER@LAYER."
+            f"bertscore={given}: no layer is usual for a checkpoint of the kind {kind} with "
+            f"{layers} layers. Give FOLDER@LAYER."
         )
     return folder, _LAYERS[kind, layers]
 
@@ -151,7 +159,8 @@ def _align_files(given: str) -> dict[str, str]:
 def similarities(name: str, folder: str | Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
     """Computes the cosine of each pair of texts by a local checkpoint (paper, section 4.3 and table 5).
 
-    An empty text has 0: an answer that says nothing is like nothing, and leaving it out would reward not answering.
+    An empty text has 0: an answer that says nothing is like nothing, and leaving it out would
+    reward not answering.
     """
     example = CLINICAL_BERT if name == "clinical_bert" else MINILM
     with closing(open_embedder(folder, example=example)) as embedder:
@@ -264,7 +273,10 @@ def identity_of_models(
 def chosen_metrics(
     names: Sequence[str] | None, arguments: Mapping[str, str], *, sourced: bool
 ) -> tuple[str, ...]:
-    """Says which metrics are computed, by default all that can be; `arguments`: of `MODEL_METRICS`."""
+    """Says which metrics are computed, by default all that can be; `arguments`.
+
+    Of `MODEL_METRICS`.
+    """
     needs = {metric.name: argument for argument, metric in MODEL_METRICS.items()}
     strange = next((each for each in arguments if each not in MODEL_METRICS), None)
     if strange is not None:
@@ -279,7 +291,8 @@ def chosen_metrics(
         if name in needs and name not in given:
             argument = needs[name]
             raise MissingError(
-                f"{name}: needs {argument}={MODEL_METRICS[argument].given}. Give it with --task-args {argument}=..."
+                f"{name}: needs {argument}={MODEL_METRICS[argument].given}. Give it with "
+                f"--task-args {argument}=..."
             )
         if name not in (*WORD_METRICS, *needs) and not _ROUGE.fullmatch(name):
             known = (*WORD_METRICS, *needs)
@@ -293,7 +306,8 @@ def chosen_metrics(
     unused = next((each for each in given if each not in names), None)
     if unused is not None:
         raise UsageError(
-            f"{needs[unused]}: is given, and {unused} is not among the metrics. Add it or leave it out."
+            f"{needs[unused]}: is given, and {unused} is not among the metrics. Add it or leave it "
+            "out."
         )
     return tuple(dict.fromkeys(names))
 

@@ -1,6 +1,7 @@
 """What stored answers took of a model or a judge: requests, tokens, seconds and, where prices are given, money.
 
-It is of the answers, whichever command got them, so that a run that went on states what an undisturbed one does.
+It is of the answers, whichever command got them, so that a run that went on states what an
+undisturbed one does.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class Meter:
         self._sums: dict[str, Any] = dict.fromkeys(_STATED, 0)
 
     def add(self, records: Mapping[str, Mapping[str, Any]]) -> None:
-        """Takes in records by key; one that came with another's request says that it took none of its own."""
+        """Takes in records by key.
+
+        One that came with another's request says that it took none of its own.
+        """
         for record in (records[key] for key in records if key not in self._keys):
             for name in _STATED:
                 before, more = self._sums[name], record.get(name, 1 if name == "requests" else None)

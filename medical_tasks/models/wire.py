@@ -1,7 +1,7 @@
 """What is under the openai library: a request on its way to a server, past the guard and the budget, at the server's pace.
 
-The library builds requests, repeats those that failed, waits in between (`Retry-After`, else longer and longer) and
-keeps connections. What is here, no library has:
+The library builds requests, repeats those that failed, waits in between (`Retry-After`, else longer
+and longer) and keeps connections. What is here, no library has:
 
 - a 429 holds up all calls to its server, and uses up none of their attempts (`replica.Pace`);
 - every request, repeated ones included, asks the guard by the address it connects to, and the budget;
@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient
+from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient  # noqa: TID253 - see above
 
 from medical_tasks.errors import MedicalTasksError, RefusedError, UsageError
 from medical_tasks.guard import policy
@@ -64,7 +64,8 @@ OWN_WORDS: Final = ("connection", "not json", "timeout", chat_reply.REDIRECT)
 _SYSTEM_WORDS: Final = ("ConnectError", "ReadError", "WriteError", "CloseError")
 # The server, or what is behind it, is not there.
 _LOST: Final = ("connection", "http 502", "http 503", "http 504")
-# The server refused the request; after any other failure it may have worked all the same, which counts.
+# The server refused the request; after any other failure it may have worked all the same, which
+# counts.
 _REFUSED: Final = ("rate limited", "quota exhausted", "prompt too long", chat_reply.REDIRECT)
 # A base URL that does not end in its version has its addresses all in one place.
 _VERSION: Final = re.compile(r"(?<=[^/])/v\d[^/]*$")
@@ -75,7 +76,10 @@ _USER: Final = re.compile(r"//[^/@]*@")
 
 @dataclass(kw_only=True)
 class Exchange:
-    """A call with all its requests; `Wire.send` finds it by `EXCHANGE`, since the library hands nothing through."""
+    """A call with all its requests.
+
+    `Wire.send` finds it by `EXCHANGE`, since the library hands nothing through.
+    """
 
     path: str  # below the base URL, or with `/../` beside its version
     read: Callable[[str], object]  # makes the result of a body, or raises AttemptError
@@ -92,7 +96,10 @@ EXCHANGE: ContextVar[Exchange] = ContextVar("exchange")
 
 
 class Ended(BaseException):
-    """Nothing more is sent for a call. No `Exception`, of which some versions of the library repeat any."""
+    """Nothing more is sent for a call.
+
+    No `Exception`, of which some versions of the library repeat any.
+    """
 
     def __init__(self, reason: AttemptError | MedicalTasksError) -> None:
         super().__init__(str(reason))
@@ -100,7 +107,10 @@ class Ended(BaseException):
 
 
 class Wire(DefaultAsyncHttpxClient):
-    """The HTTP client that the library is given: its `send` is called for each attempt, and sends by others."""
+    """The HTTP client that the library is given.
+
+    Its `send` is called for each attempt, and sends by others.
+    """
 
     def __init__(self, settings: ChatSettings) -> None:
         # It connects to nothing itself, so that it needs no certificates, which take long to read.
@@ -155,9 +165,8 @@ class Wire(DefaultAsyncHttpxClient):
     ) -> None:
         """Has all calls wait after a 429, or this one alone when it is refused where others are not.
 
-        Args:
-            left: when the request was sent.
-            alone: how often in a row the call was refused while others were answered.
+        `left`: when the request was sent; `alone`: how often in a row the call was refused while
+        others were answered.
         """
         seconds = failure.wait
         if alone <= _SHARED:
@@ -229,10 +238,14 @@ class Wire(DefaultAsyncHttpxClient):
     async def _exchange(
         self, replica: Replica, request: Any, limit: float, texts: Sequence[str]
     ) -> Any:
-        """Sends a request to a replica and returns the response, which is a success; else raises AttemptError."""
+        """Sends a request to a replica and returns the response, which is a success.
+
+        Else raises AttemptError.
+        """
         replica.in_flight += 1
         try:
-            # The library's own timeouts are per read: a server that sends a byte now and then would never end.
+            # The library's own timeouts are per read: a server that sends a byte now and then would
+            # never end.
             async with asyncio.timeout(limit):
                 response = await self._doors[replica.url].send(request)
         except MedicalTasksError as error:
@@ -260,7 +273,10 @@ class Wire(DefaultAsyncHttpxClient):
         raise failure
 
     async def _choose(self, failed: Replica | None) -> Replica:
-        """The replica to try: the least busy, another than failed where there is one; a lost one is met first."""
+        """The replica to try: the least busy, another than failed where there is one.
+
+        A lost one is met first.
+        """
         now = asyncio.get_running_loop().time()
 
         def busy(replica: Replica) -> tuple[bool, int]:
@@ -308,7 +324,8 @@ class Wire(DefaultAsyncHttpxClient):
         if not replica.losses:
             differences = " and ".join(reversed(served.values()))
             raise UsageError(
-                f"replicas must serve the same: {differences}. Start them alike, or leave one out of the base URLs."
+                f"replicas must serve the same: {differences}. Start them alike, or leave one out "
+                "of the base URLs."
             )
         replica.serves = None
         stranger = "another server has this address now"
@@ -321,7 +338,8 @@ class Wire(DefaultAsyncHttpxClient):
             wait = FIRST_ABSENCE_S * 2 ** min(replica.losses, 30)
             replica.again_at = now + min(LONGEST_ABSENCE_S, wait)
             replica.losses += 1
-        # The words of a server that was sent text are not kept: they may be shown as this module's own.
+        # The words of a server that was sent text are not kept: they may be shown as this module's
+        # own.
         replica.trouble = error.detail if error.reason in OWN_WORDS else error.reason
         if new:
             self._note(f"{replica.url} does not answer")
@@ -359,7 +377,10 @@ def _address(base_url: str, path: str) -> str:
 
 
 def _broken(cause: BaseException, sent: Sequence[str]) -> str:
-    """Says how a connection broke; a malformed reply, and a proxy's refusal, are quoted by the library that met them."""
+    """Says how a connection broke.
+
+    A malformed reply, and a proxy's refusal, are quoted by the library that met them.
+    """
     kind, words = type(cause).__name__, " ".join(str(cause).split())
     theirs = kind not in _SYSTEM_WORDS
     if not words or (theirs and (policy.protecting() or chat_reply.quoted_from(words, sent))):
@@ -386,9 +407,13 @@ def proxy_for(base_url: str) -> str | None:
 
 
 def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
-    """Opens a client for one endpoint; raises RefusedError when the environment's proxy may not see the text."""
+    """Opens a client for one endpoint.
+
+    Raises RefusedError when the environment's proxy may not see the text.
+    """
     if policy.protecting():
-        # A server's status line and headers may repeat what it was sent, and these libraries log both.
+        # A server's status line and headers may repeat what it was sent, and these libraries log
+        # both.
         for name in _HTTP_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
     address = read_address(base_url)
@@ -411,7 +436,8 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
         if proxy is not None:
             # Its user and password are for the proxy alone, not for messages and the audit log.
             policy.require_endpoint(_USER.sub("//", proxy), f"proxy on the way to the {purpose}")
-        # The proxy asked about is the one taken; certificates named by the environment count as before.
+        # The proxy asked about is the one taken; certificates named by the environment count as
+        # before.
         settings |= {
             "trust_env": False,
             "proxy": proxy,
@@ -434,7 +460,10 @@ def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]
 
 
 async def check_peer(event: str, info: Mapping[str, Any]) -> None:
-    """Refuses a new connection before a byte is sent: a local name may lead elsewhere since it was last looked up."""
+    """Refuses a new connection before a byte is sent.
+
+    A local name may lead elsewhere since it was last looked up.
+    """
     if not event.endswith("connect_tcp.complete"):
         return
     stream = info["return_value"]

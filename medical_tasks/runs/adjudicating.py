@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.catalog import dataset_spec, task_spec
-from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import check_place, redact_reason
 from medical_tasks.io.files import WholeFile
-from medical_tasks.io.tables import TableRow
+from medical_tasks.io.tables import TableRow, read_sheet, refuse, write_sheet
 from medical_tasks.io.xml_files import workbook_bytes
 from medical_tasks.judges.base import Question, Unreadable, Verdict
 from medical_tasks.judges.reading import Checker, object_reader, quoted, schema_of
@@ -404,7 +403,7 @@ def _row(unclear: UnclearAnswer, readings: _Readings, *, whole: bool) -> dict[st
 
 def _write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     if path.suffix.lower() == ".csv":
-        construction.write_sheet(path, COLUMNS, rows)
+        write_sheet(path, COLUMNS, rows)
         return
     content = workbook_bytes(COLUMNS, [[str(row[name]) for name in COLUMNS] for row in rows])
     with WholeFile(path, private=True) as file:
@@ -416,7 +415,7 @@ def _check_unread(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     if not path.exists():
         return
     new = {(row["task"], row["id"]): row["reading"] for row in rows}
-    for row in construction.read_sheet(path, COLUMNS):
+    for row in read_sheet(path, COLUMNS):
         reading = row.cells["reading"].strip()
         if reading and new.get((row.cells["task"], row.cells["id"])) != reading:
             raise UsageError(
@@ -437,7 +436,7 @@ def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) 
         raise UsageError(
             f"--adjudicated {path}: the reader of {task.name} leaves no answer open. Leave it out."
         )
-    rows = construction.read_sheet(path, COLUMNS, numbers="reading")
+    rows = read_sheet(path, COLUMNS, numbers="reading")
     own = [row for row in rows if row.cells["task"].strip() == task.name]
     if not own:
         there = listed(sorted({row.cells["task"] for row in rows}), _NAMED)
@@ -458,7 +457,7 @@ def read_adjudication(path: Path, task: TaskSpec, responses: Mapping[str, str]) 
             problem = f"the item {name!r} has another reading in a row before. Keep one of them"
         if problem:
             problems.append(f"{row.path}: row {row.number}: {problem}")
-    construction.refuse(problems)
+    refuse(problems)
     unfilled = len({row.cells["id"] for row in own} - readings.keys())
     if not readings:
         raise UsageError(

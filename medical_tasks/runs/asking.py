@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.data.construction import make_folder
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason
+from medical_tasks.io.files import make_folder
 from medical_tasks.judges.base import JudgeOptions, Question, Verdict
 from medical_tasks.judges.case import CUT, UNREADABLE
 from medical_tasks.judges.session import JudgeSession

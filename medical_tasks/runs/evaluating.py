@@ -36,8 +36,8 @@ from medical_tasks.models.opener import (
     deciding_args,
     full_name,
     is_local,
-    open_model,
 )
+from medical_tasks.models.opening import open_model
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.options import Run, Score, read_settings
 from medical_tasks.runs.adjudicating import read_adjudication
@@ -261,7 +261,7 @@ def _finished(
         request
         and early
         and from_model
-        and early.endpoint is not None
+        and early.asked.endpoint is not None
         and not folder.answers.exists()
     ):
         once = " each repeat" if options.repeats > 1 else ""

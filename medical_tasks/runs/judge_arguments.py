@@ -63,14 +63,16 @@ def judge_request(
     source = arguments.calibration_from if isinstance(arguments, WithCalibration) else "other"
     if check is None and source != "other":
         raise UsageError(
-            "--calibration-from says where the labels of --calibration CHECK are from. Give both, or neither."
+            "--calibration-from says where the labels of --calibration CHECK are from. Give both, "
+            "or neither."
         )
     if not any(task.judge for task in tasks):
         of_judge = {*parameters(WithJudge), "calibration"}
         unused = [option_name(name) for name in given(arguments) if name in of_judge]
         if unused:
             raise UsageError(
-                f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. Leave it out."
+                f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. "
+                "Leave it out."
             )
         return None
     check_least({"--votes": arguments.votes, "--judge-reply-tokens": arguments.judge_reply_tokens})

@@ -1,6 +1,7 @@
 """The judge of a run: opened once, asked by every judged task, and reported beside each of their scores.
 
-One that cannot be reached leaves questions without a verdict and never ends a run; the same command asks for the rest.
+One that cannot be reached leaves questions without a verdict and never ends a run; the same command
+asks for the rest.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ _LOADS_WEIGHTS = ("hf", "nli", "vllm", "vllm-server", "transformers-server")
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRequest:
-    """The judge a user asked for, such as `openai-api/my-host/my-model`; `recorded/FILE` for verdicts that are there already."""
+    """The judge a user asked for, such as `openai-api/my-host/my-model`.
+
+    `recorded/FILE` for verdicts that are there already.
+    """
 
     name: str = "lexical"
     args: Mapping[str, str] = field(default_factory=dict)
@@ -88,16 +92,23 @@ class JudgeRequest:
         """Whether a judge is asked with the authors' prompts; one of entailment reads none."""
         if self.prompts != "official" or self.name.partition("/")[0] in _ONE_REPLY:
             return False
-        if not self.name.startswith(RECORDED):
-            return True
-        return RecordedJudge(Path(self.name.removeprefix(RECORDED))).reads == "prompt"
+        return self.file is None or RecordedJudge(self.file).reads == "prompt"
+
+    @property
+    def file(self) -> Path | None:
+        """The file of verdicts, None where a judge is asked."""
+        recorded = self.name.startswith(RECORDED)
+        return Path(self.name.removeprefix(RECORDED)) if recorded else None
 
 
 @contextlib.contextmanager
 def open_session_in(
     folder: Callable[[], RunFolder], name: str, **opening: Any
 ) -> Iterator[JudgeSession]:
-    """Opens a judge whose replies a run's folder keeps, made only now; a forecast asks and leaves nothing."""
+    """Opens a judge whose replies a run's folder keeps, made only now.
+
+    A forecast asks and leaves nothing.
+    """
     if opening["options"].forecast:
         with tempfile.TemporaryDirectory() as scratch:
             place = Path(scratch)
@@ -117,7 +128,10 @@ def opens_early(name: str) -> bool:
 
 
 def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec]) -> int:
-    """How many votes a verdict takes by default: the tasks' own number; 1 for a judge that says the same each time."""
+    """How many votes a verdict takes by default: the tasks' own number.
+
+    1 for a judge that says the same each time.
+    """
     if name.partition("/")[0] in (*_ONE_REPLY, "recorded"):
         return 1
     if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
@@ -140,7 +154,10 @@ def _agreed(own: Mapping[str, Chosen], default: Chosen, differ: str, option: str
 
 
 class _Nobody:
-    """Stands for a judge before it is opened, and is asked nothing. Implements `judges.base.Judge`."""
+    """Stands for a judge before it is opened, and is asked nothing.
+
+    Implements `judges.base.Judge`.
+    """
 
     name, comparable = "nobody", True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -211,98 +228,96 @@ class _Patient:
         self._backend.close()
 
 
-class OpenJudge:
-    """A judge whose backend is open: asked by sessions, which bring the store."""
+class RunJudge:
+    """The judge that a user asked for, opened once and asked by every judged task.
 
-    def __init__(self, request: JudgeRequest, *, log_dir: Path) -> None:
-        self.request = request
-        self._prices = read_prices(request.args, model=request.name, what="judge")
-        self._backend: _Patient | None = None
-        if request.name.startswith(RECORDED):
-            RecordedJudge(
-                Path(request.name.removeprefix(RECORDED))
-            )  # says at once what is wrong with it
-        else:
-            opened = open_judge(
-                request.name, request.args, votes=request.options.votes, log_dir=log_dir
-            )
-            self._backend = _Patient(opened)
-            require_votes(opened.name, request.options.votes, samples=opened.samples)
-            # Before the model under test answers for hours.
-            policy.require_endpoint(opened.endpoint, "judge")
-        self._budget = RunBudget(request.options.max_calls, request.options.max_tokens)
+    Use as a context manager, with a store for the replies; what it opens is closed at the end. A
+    harness, whose threads bring stores of their own, opens it without one.
 
-    @property
-    def trouble(self) -> str | None:
-        """Why the judge could not be asked, None when it could."""
-        return None if self._backend is None else self._backend.trouble
-
-    def forget_trouble(self) -> None:
-        """Lets a judge that could not be asked be tried again."""
-        if self._backend is not None:
-            self._backend.trouble = None
-
-    @property
-    def endpoint(self) -> str | None:
-        """Where the judge is asked, None in this process."""
-        return None if self._backend is None else self._backend.endpoint
-
-    def check_calibration(self, tasks: Sequence[TaskSpec]) -> None:
-        """Refuses a calibration of another judge before anything is asked of one."""
-        if self.request.calibration is not None:
-            for task in (task for task in tasks if task.judge):
-                with (
-                    tempfile.TemporaryDirectory() as scratch,
-                    Store(Path(scratch) / "none.sqlite") as store,
-                ):
-                    self.session(task, store)
-
-    def session(self, task: TaskSpec, store: Store) -> TaskJudge:
-        """Opens a session for one task, on a store and the run's budget."""
-        judge: RecordedJudge | JudgeSession
-        if self._backend is None:
-            judge = RecordedJudge(Path(self.request.name.removeprefix(RECORDED)))
-        else:
-            how: dict[str, Any] = {
-                "budget": self._budget,
-                "label": task.name,
-                "prices": self._prices,
-            }
-            judge = JudgeSession(self._backend, self.request.options, store, **how)
-        return TaskJudge(task, judge, self)
-
-    def close(self) -> None:
-        """Frees what the backend holds."""
-        if self._backend is not None:
-            self._backend.close()
-
-
-class RunJudge(OpenJudge):
-    """A run's judge and the store of its replies. Use as a context manager; what it opens is closed at the end."""
+    Attributes:
+        request: what the user asked for.
+        asked: the file of verdicts, or the back end, which is open.
+    """
 
     _store: Store
 
-    def __init__(self, request: JudgeRequest, *, store: Path, log_dir: Path) -> None:
-        super().__init__(request, log_dir=log_dir)
+    def __init__(self, request: JudgeRequest, *, log_dir: Path, store: Path | None = None) -> None:
+        self.request = request
         self._path = store
+        self._prices = read_prices(request.args, model=request.name, what="judge")
+        self._budget = RunBudget(request.options.max_calls, request.options.max_tokens)
+        self.asked: RecordedJudge | _Patient
+        # What is wrong with it is said now, before the model under test answers for hours.
+        if request.file is not None:
+            self.asked = RecordedJudge(request.file)
+            return
+        votes = request.options.votes
+        opened = open_judge(request.name, request.args, votes=votes, log_dir=log_dir)
+        require_votes(opened.name, votes, samples=opened.samples)
+        policy.require_endpoint(opened.endpoint, "judge")
+        self.asked = _Patient(opened)
 
     def __enter__(self) -> RunJudge:
-        self._store = Store(self._path)
+        if self._path is not None:
+            self._store = Store(self._path)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._store.close()
-        self.close()
+        if self._path is not None:
+            self._store.close()
+        self.asked.close()
 
-    def task_judge(self, task: TaskSpec) -> TaskJudge:
-        """Opens the judge for one task: a session of its own, on the run's store and budget."""
-        return self.session(task, self._store)
+    def check_calibration(self, tasks: Sequence[TaskSpec]) -> None:
+        """Refuses a calibration of another judge before anything is asked of one."""
+        for task in tasks:
+            if task.judge and self.request.calibration is not None:
+                recipe = _recipe(self.request, self.asked, _judge_prompts(task, self.request))
+                self.request.calibration.check_judge(recipe, self.asked.identity)
+
+    def task_judge(self, task: TaskSpec, store: Store | None = None) -> TaskJudge:
+        """Opens the judge for one task.
+
+        Its own questions, on the run's budget and a store, the run's by default.
+        """
+        self.check_calibration([task])
+        judge: RecordedJudge | JudgeSession
+        if self.request.file is not None:
+            judge = RecordedJudge(self.request.file)
+        elif isinstance(self.asked, _Patient):
+            judge = JudgeSession(
+                self.asked,
+                self.request.options,
+                store or self._store,
+                budget=self._budget,
+                label=task.name,
+                prices=self._prices,
+            )
+        return TaskJudge(task, judge, self)
+
+
+def _recipe(
+    request: JudgeRequest, judge: RecordedJudge | JudgeSession | _Patient, prompts: JudgePrompts
+) -> dict[str, Any]:
+    """What of a judge decides the scores."""
+    return {
+        **judge.identity,
+        "name": judge.name,
+        "comparable": judge.comparable,
+        "votes": request.options.votes,
+        "reasks": request.options.reasks,
+        "reply_tokens": request.options.reply_tokens,
+        "mode": request.mode,
+        "prompts": {"set": prompts.name, "sha256": prompts.sha256},
+    }
 
 
 def run_judge(
     request: JudgeRequest | None, folder: RunFolder
 ) -> contextlib.AbstractContextManager[RunJudge | None]:
-    """The judge of a run, which keeps its replies in the run's folder; None where no task needs one."""
+    """The judge of a run, which keeps its replies in the run's folder.
+
+    None where no task needs one.
+    """
     return (
         contextlib.nullcontext()
         if request is None
@@ -314,32 +329,23 @@ class TaskJudge:
     """The judge of one task, and what there is to say of it afterwards."""
 
     def __init__(
-        self, task: TaskSpec, judge: JudgeSession | RecordedJudge, opened: OpenJudge
+        self, task: TaskSpec, judge: JudgeSession | RecordedJudge, opened: RunJudge
     ) -> None:
         request = opened.request
         prompts = _judge_prompts(task, request)
         self._task, self._judge, self._opened = task, judge, opened
         self.judging = Judging(judge=judge, prompts=prompts, mode=request.mode)
-        if request.calibration is not None:
-            request.calibration.check_judge(self.recipe, judge.identity)
 
     @property
     def recipe(self) -> dict[str, Any]:
         """What of the judge decides the scores."""
-        options = self._opened.request.options
-        return {
-            **self._judge.identity,
-            "name": self._judge.name,
-            "comparable": self._judge.comparable,
-            "votes": options.votes,
-            "reasks": options.reasks,
-            "reply_tokens": options.reply_tokens,
-            "mode": self.judging.mode,
-            "prompts": {"set": self.judging.prompts.name, "sha256": self.judging.prompts.sha256},
-        }
+        return _recipe(self._opened.request, self._judge, self.judging.prompts)
 
     def by_vote(self) -> list[Judging]:
-        """The judge as its first two votes on each question have it; none where it had one vote each."""
+        """The judge as its first two votes on each question have it.
+
+        None where it had one vote each.
+        """
         rows = {(row["id"], row["sha256"]): row for row in self._judge.rows if row["votes"]}
         if all(len(row["votes"]) == 1 for row in rows.values()):
             return []
@@ -355,7 +361,10 @@ class TaskJudge:
         ]
 
     def report(self, entry: dict[str, Any], *, private: bool) -> None:
-        """Adds how far the judge got, what it took, and its last check; reasons are reduced to classes for private data."""
+        """Adds how far the judge got, what it took, and its last check.
+
+        Reasons are reduced to classes for private data.
+        """
         stats, options = self._judge.stats, self._opened.request.options
         asked: dict[str, Any] = {
             "votes": options.votes,
@@ -378,7 +387,7 @@ class TaskJudge:
             "votes_saved": stats.saved,
             "reasked": stats.reasked,
             "check": self._said(asked),
-            "trouble": self._opened.trouble,
+            "trouble": self._opened.asked.trouble,
         }
         if isinstance(self._judge, JudgeSession):
             entry["judge"] |= {"usage": self._judge.usage}
@@ -390,7 +399,10 @@ class TaskJudge:
         return describe(last_check(self._judge.identity, **asked), judge=self._judge.name, **asked)
 
     def rows(self, *, private: bool) -> list[dict[str, Any]]:
-        """The lines of `verdicts.jsonl`; of private data without the judge's texts, which may quote the source."""
+        """The lines of `verdicts.jsonl`.
+
+        Of private data without the judge's texts, which may quote the source.
+        """
         about: dict[str, Any] = {} if self._judge.comparable else {"comparable": False}
         if self._judge.reads == "pair":
             about["reads"] = "pair"

@@ -1,4 +1,7 @@
-"""Running one program in the sandbox: its limits, the Python and the calls it has, its start, and the end of what it left."""
+"""Running one program in the sandbox.
+
+Its limits, the Python and the calls it has, its start, and the end of what it left.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +38,20 @@ _LEAST: Final = {"wall_seconds": 0.1, "memory_mb": 64, "open_files": 16}  # 1 of
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one program may use."""
+    """What one program may use.
+
+    Attributes:
+        wall_seconds: from start to end, waiting included.
+        memory_mb: address space in MiB, the interpreter's own included.
+        output_bytes: standard output, and likewise standard error.
+        folder_mb: of all files it writes, in MiB; they are in memory.
+    """
 
     cpu_seconds: int = 5
-    wall_seconds: float = 20.0  # from start to end, waiting included
-    memory_mb: int = 512  # address space in MiB, the interpreter's own included
-    output_bytes: int = 65_536  # standard output, and likewise standard error
-    folder_mb: int = 8  # of all files it writes, in MiB; they are in memory
+    wall_seconds: float = 20.0
+    memory_mb: int = 512
+    output_bytes: int = 65_536
+    folder_mb: int = 8
     open_files: int = 32
 
     def __post_init__(self) -> None:
@@ -62,7 +72,8 @@ class Outcome:
 
 # Two strings hash alike in every run, so that a program that prints a set prints the same twice.
 _ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
-# Only the module that makes the sandbox is loaded into its process: stand-ins take the place of the packages around it.
+# Only the module that makes the sandbox is loaded into its process: stand-ins take the place of the
+# packages around it.
 _START: Final = """
 import sys, types
 for name, place in (("medical_tasks", sys.argv[1]), ("medical_tasks.sandbox", sys.argv[2])):
@@ -83,14 +94,17 @@ class SandboxError(MissingError):
 
     def __init__(self, stage: str, reason: str, number: int | None = None) -> None:
         super().__init__(
-            f"the sandbox could not be made ({stage}: {reason}), so a program was not run. What was finished before is kept: "
-            "give the same command again to go on."
+            f"the sandbox could not be made ({stage}: {reason}), so a program was not run. What "
+            "was finished before is kept: give the same command again to go on."
         )
         self.stage, self.reason, self.number = stage, reason, number
 
 
 def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
-    """Runs a program, closed off, and leaves nothing; thread-safe; a `MissingError`, and not run, where no sandbox can be made."""
+    """Runs a program, closed off, and leaves nothing; thread-safe.
+
+    A `MissingError`, and not run, where no sandbox can be made.
+    """
     chosen = limits or Limits()
     if len(code.encode("utf-8", "surrogatepass")) > MAX_PROGRAM_BYTES:
         reason = f"The program is longer than {MAX_PROGRAM_BYTES} bytes and was not run."
@@ -108,7 +122,8 @@ def _fixed_plan() -> Mapping[str, Any]:
     if platform.system() != "Linux" or machine is None:
         raise SandboxError(
             "this system",
-            f"is {platform.system()} on {platform.machine()}, expected Linux on {' or '.join(MACHINES)}",
+            f"is {platform.system()} on {platform.machine()}, expected Linux on "
+            f"{' or '.join(MACHINES)}",
         )
     runtime = find_runtime()
     # A folder to mount on, in a mount namespace of its own; none of the sources may lie under it.
@@ -222,7 +237,10 @@ class _Run:
             return  # it ended; the reason stands in the status or on standard error
 
     def _map_users(self) -> None:
-        """Says which users of this machine those of the sandbox are: for root root and nobody, else oneself as nobody."""
+        """Says which users of this machine those of the sandbox are.
+
+        For root root and nobody, else oneself as nobody.
+        """
         if self.process is None:
             return
         place = Path("/proc") / str(self.process.pid)
@@ -282,7 +300,10 @@ class _Run:
         self.seconds = time.monotonic() - started
 
     def end(self) -> None:
-        """Kills whatever is left, and returns when the kernel says that nothing is; safe to call twice."""
+        """Kills whatever is left, and returns when the kernel says that nothing is.
+
+        Safe to call twice.
+        """
         process = self.process
         if process is None or process.returncode is not None:
             return
@@ -295,7 +316,8 @@ class _Run:
         try:
             process.wait(max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            # It is in the kernel and cannot be reached by its lifeline; process 1 is to end with it.
+            # It is in the kernel and cannot be reached by its lifeline; process 1 is to end with
+            # it.
             process.kill()
             process.wait()
 
@@ -343,7 +365,8 @@ def _close(pipe: Any) -> None:
         pipe.close()
 
 
-# What a program sees of this machine's Python: interpreter, standard library, their C libraries. An empty folder is mounted over
+# What a program sees of this machine's Python: interpreter, standard library, their C libraries. An
+# empty folder is mounted over
 # each place inside the standard library's folder where site packages can be.
 
 INTERPRETER: Final = "/usr/bin/python3"
@@ -354,8 +377,10 @@ _LOADER = re.compile(r"ld[-.6].*\.so")
 _WITHHELD: Final = ("site-packages", "dist-packages")
 _LOOK_S: Final = 60
 
-# Prints what the interpreter maps once the standard library's compiled modules are loaded: their C libraries among it.
-# Modules that need large libraries and no calculation needs (ssl, sqlite3, curses, tkinter) stay without theirs.
+# Prints what the interpreter maps once the standard library's compiled modules are loaded: their C
+# libraries among it.
+# Modules that need large libraries and no calculation needs (ssl, sqlite3, curses, tkinter) stay
+# without theirs.
 _LOOK: Final = """
 import json, os, sys
 for name in (
@@ -377,14 +402,18 @@ print(json.dumps([os.path.dirname(os.path.realpath(os.__file__)), sys.platlibdir
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """What is mounted, read-only."""
+    """What is mounted, read-only.
+
+    Attributes:
+        binds: place on this machine to place in the sandbox.
+        withheld: folders in the sandbox over which nothing is mounted.
+        links: name in the sandbox's library folder to the library it stands for.
+    """
 
     version: str
-    binds: tuple[tuple[str, str], ...]  # place on this machine to place in the sandbox
-    withheld: tuple[str, ...]  # folders in the sandbox over which nothing is mounted
-    links: tuple[
-        tuple[str, str], ...
-    ]  # name in the sandbox's library folder to the library it stands for
+    binds: tuple[tuple[str, str], ...]
+    withheld: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
     command: tuple[str, ...]
 
 
@@ -407,8 +436,9 @@ def find_runtime() -> Runtime:
     loaders = [path for path in libraries if _LOADER.match(path.name)]
     if len(loaders) > 1:
         raise MissingError(
-            f"sandbox: {interpreter} maps several dynamic loaders ({', '.join(map(str, loaders))}); expected one. Run "
-            "medical-tasks with a Python of your distribution."
+            f"sandbox: {interpreter} maps several dynamic loaders "
+            f"({', '.join(map(str, loaders))}); expected one. Run medical-tasks with a Python of "
+            "your distribution."
         )
     home = f"/usr/{libdir}/python{version[0]}.{version[1]}"
     binds = [(str(interpreter), INTERPRETER), (str(library), home)]
@@ -440,8 +470,8 @@ def _look(interpreter: Path) -> list[Any]:
         found: list[Any] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
         raise MissingError(
-            f"sandbox: {interpreter} does not start by itself ({error}), so no program can run with it. Run medical-tasks "
-            "with a Python of your distribution or of python.org."
+            f"sandbox: {interpreter} does not start by itself ({error}), so no program can run "
+            "with it. Run medical-tasks with a Python of your distribution or of python.org."
         ) from error
     return found
 
@@ -455,10 +485,12 @@ def _links(libraries: Sequence[Path]) -> Iterator[tuple[str, str]]:
                 yield other.name, path.name
 
 
-# The system calls a program may make; the kernel's filter (classic BPF) fails all others with `EPERM`. Numbers:
+# The system calls a program may make; the kernel's filter (classic BPF) fails all others with
+# `EPERM`. Numbers:
 # `asm/unistd_64.h` of Linux for x86_64, `asm-generic/unistd.h` for aarch64.
 
-# By group: the name of a call, its number on x86_64 and on aarch64, null where the machine has no such call. The group `others`
+# By group: the name of a call, its number on x86_64 and on aarch64, null where the machine has no
+# such call. The group `others`
 # has the calls that the filter looks into, or that only the making of the sandbox uses.
 _CALLS: Final = json.loads(
     Path(__file__).with_name("system_calls.json").read_text(encoding="utf-8")
@@ -467,12 +499,19 @@ _CALLS: Final = json.loads(
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A processor the sandbox knows."""
+    """A processor the sandbox knows.
 
-    audit_arch: int  # the kernel's name for it (`linux/audit.h`)
-    allowed: Mapping[str, int]  # calls a program may make whatever its arguments, by name
-    others: Mapping[str, int]  # calls told apart by their arguments, or made by the sandbox itself
-    first_foreign: int | None  # calls from this number on belong to another interface (x32)
+    Attributes:
+        audit_arch: the kernel's name for it (`linux/audit.h`).
+        allowed: calls a program may make whatever its arguments, by name.
+        others: calls told apart by their arguments, or made by the sandbox itself.
+        first_foreign: calls from this number on belong to another interface (x32).
+    """
+
+    audit_arch: int
+    allowed: Mapping[str, int]
+    others: Mapping[str, int]
+    first_foreign: int | None
 
 
 def _machine(column: int, audit_arch: int, first_foreign: int | None) -> Machine:
@@ -527,7 +566,10 @@ def refuse(number: int) -> int:
 
 
 def filter_program(machine: Machine) -> bytes:
-    """Makes the filter; `clone3` is not implemented, so that the C library falls back to `clone`, which is not allowed."""
+    """Makes the filter.
+
+    `clone3` is not implemented, so that the C library falls back to `clone`, which is not allowed.
+    """
     steps: list[tuple[int, int, int, int]] = [
         (_LOAD, 0, 0, _ARCH),
         (_EQUAL, 1, 0, machine.audit_arch),

@@ -1,6 +1,7 @@
 """The process that makes the sandbox, and the one inside it that waits for the program; loaded alone by a clean interpreter.
 
-When standard input, whose first line is the plan, closes, process 1 of the sandbox is killed, and all with it.
+When standard input, whose first line is the plan, closes, process 1 of the sandbox is killed, and
+all with it.
 """
 
 from __future__ import annotations
@@ -107,7 +108,10 @@ def no_new_privileges() -> None:
 
 
 def install_filter(program: bytes) -> None:
-    """Installs the filter of system calls (classic BPF, eight bytes an instruction); there is no way back."""
+    """Installs the filter of system calls (classic BPF, eight bytes an instruction).
+
+    There is no way back.
+    """
     buffer = ctypes.create_string_buffer(program, len(program))
     argument = _Filter(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
     _done(_prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(argument)), "seccomp")
@@ -194,7 +198,8 @@ def _init(plan: dict[str, Any], report: _Report, watch: int) -> NoReturn:
     with report.stage("lifeline"):
         # Forgotten by the kernel when the user id changes.
         _done(_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), "parent death signal")
-        # The parent may have ended before it could be told: then nobody holds the other end of this pipe.
+        # The parent may have ended before it could be told: then nobody holds the other end of this
+        # pipe.
         if select.select([watch], [], [], 0)[0]:
             os._exit(1)
     report.send(running=True)

@@ -1,6 +1,7 @@
 """Tests whether this machine can isolate a program, and refuses to run any where it cannot.
 
-Before a model's first program, the sandbox runs one of ours that tries everything a program must not be able to do.
+Before a model's first program, the sandbox runs one of ours that tries everything a program must
+not be able to do.
 """
 
 from __future__ import annotations
@@ -19,23 +20,28 @@ from medical_tasks.errors import MissingError
 from medical_tasks.sandbox.execution import Limits, SandboxError, run_code
 
 _ADVICE: Final = (
-    "It needs Linux 5.3 or newer on x86_64 or aarch64 with user namespaces and seccomp. On a machine of your own: "
-    "`sysctl user.max_user_namespaces` must be above 0, `kernel.unprivileged_userns_clone`, where it exists, 1, and "
-    "`kernel.apparmor_restrict_unprivileged_userns`, where it exists, 0. In a container: start it with "
-    "--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run "
-    "the task in a virtual machine. All other tasks work without it."
+    "It needs Linux 5.3 or newer on x86_64 or aarch64 with user namespaces and seccomp. On a "
+    "machine of your own: `sysctl user.max_user_namespaces` must be above 0, "
+    "`kernel.unprivileged_userns_clone`, where it exists, 1, and "
+    "`kernel.apparmor_restrict_unprivileged_userns`, where it exists, 0. In a container: start it "
+    "with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt "
+    "systempaths=unconfined, or run the task in a virtual machine. All other tasks work without "
+    "it."
 )
 _SLEEP: Final = Limits(wall_seconds=0.5)
 
 
 @functools.cache
 def require_sandbox() -> None:
-    """Makes sure, once a process, that programs of a model can be run here; there is no weaker mode."""
+    """Makes sure, once a process, that programs of a model can be run here.
+
+    There is no weaker mode.
+    """
     found = probe()
     if found is not None:
         raise MissingError(
-            "programs that a model wrote are run only where they can be closed off from the machine, and here they cannot: "
-            f"{found}. {_ADVICE}"
+            "programs that a model wrote are run only where they can be closed off from the "
+            f"machine, and here they cannot: {found}. {_ADVICE}"
         )
 
 
@@ -51,7 +57,8 @@ def probe() -> str | None:
 
 def _works() -> str | None:
     done = run_code(
-        "import datetime, math\nopen('file', 'w').write('6')\nprint(int(open('file').read()) * math.gcd(14, 21))"
+        "import datetime, math\nopen('file', 'w').write('6')\nprint(int(open('file').read()) * "
+        "math.gcd(14, 21))"
     )
     if (done.exit, done.stdout) != ("ok", "42\n"):
         return f"a harmless program did not run ({done.exit}: {done.stderr_tail.strip()[-300:] or done.stdout[:300]!r})"

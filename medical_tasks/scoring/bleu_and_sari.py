@@ -1,8 +1,9 @@
 """BLEU as `evaluate` (TensorFlow's NMT tutorial) and as sacreBLEU 2.6.0 compute it, SARI, and NIST's 13a tokenizer.
 
-BLEU: Papineni et al. (2002), section 2; sacreBLEU: Post (2018), with smoothing 3 of Chen and Cherry (2014). SARI: Xu et al. (2016),
-section 4, in the form of `evaluate` (keep recall over all n-grams that source and reference share; corpus value = mean of the
-sentences'). The scale is 0-1, SARI's 0-100.
+BLEU: Papineni et al. (2002), section 2; sacreBLEU: Post (2018), with smoothing 3 of Chen and Cherry
+(2014). SARI: Xu et al. (2016), section 4, in the form of `evaluate` (keep recall over all n-grams
+that source and reference share; corpus value = mean of the sentences'). The scale is 0-1, SARI's
+0-100.
 """
 
 from __future__ import annotations
@@ -31,25 +32,32 @@ _Segment = tuple[list[str], list[list[str]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bleu:
-    """BLEU and what it is made of."""
+    """BLEU and what it is made of.
 
-    # brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there was nothing to score
+    Attributes:
+        precisions: of n-grams of each order, 0-1; 0 where the predictions have none.
+        brevity_penalty: 0-1; below 1 when the predictions are shorter than the references.
+        length_ratio: tokens of the predictions over tokens of the references; `nan` when those
+            have none.
+        prediction_length: tokens of all predictions.
+        reference_length: tokens of the references that set the length.
+    """
+
+    # brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there was nothing
+    # to score
     score: float
-    precisions: tuple[
-        float, ...
-    ]  # of n-grams of each order, 0-1; 0 where the predictions have none
-    brevity_penalty: float  # 0-1; below 1 when the predictions are shorter than the references
-    length_ratio: (
-        float  # tokens of the predictions over tokens of the references; `nan` when those have none
-    )
-    prediction_length: int  # tokens of all predictions
-    reference_length: int  # tokens of the references that set the length
+    precisions: tuple[float, ...]
+    brevity_penalty: float
+    length_ratio: float
+    prediction_length: int
+    reference_length: int
 
 
 def bleu(prediction: str, references: References, *, smooth: bool = False) -> Bleu:
     """BLEU of one prediction: `bleu_corpus` of a corpus of one. Case counts.
 
-    Without four tokens in a row in common it is exactly 0 unless `smooth`, which adds one to matches and n-grams of every order.
+    Without four tokens in a row in common it is exactly 0 unless `smooth`, which adds one to
+    matches and n-grams of every order.
     """
     return bleu_corpus([prediction], [as_references(prediction, references)], smooth=smooth)
 
@@ -59,8 +67,9 @@ def bleu_corpus(
 ) -> Bleu:
     """BLEU with matches and lengths pooled over the predictions, which is not the mean of their scores.
 
-    With several references the shortest sets the length (sacreBLEU takes the closest). Where `evaluate` divides by zero the
-    score is defined: 0 when all predictions or all references are empty.
+    With several references the shortest sets the length (sacreBLEU takes the closest). Where
+    `evaluate` divides by zero the score is defined: 0 when all predictions or all references are
+    empty.
     """
     texts = as_segments(predictions, references)
     segments = [
@@ -78,7 +87,10 @@ def bleu_corpus(
 
 
 def _matches(segments: Sequence[_Segment]) -> tuple[list[int], list[int]]:
-    """N-grams of the predictions that are in a reference, and all of them, by order; pooled over the predictions."""
+    """N-grams of the predictions that are in a reference, and all of them, by order.
+
+    Pooled over the predictions.
+    """
     orders = range(1, MAX_ORDER + 1)
     matches = [sum(clipped_matches(said, true, n) for said, true in segments) for n in orders]
     return matches, [sum(max(len(said) - n + 1, 0) for said, _ in segments) for n in orders]
@@ -123,7 +135,10 @@ def sacrebleu_sentence(prediction: str, references: References) -> Bleu:
 
 
 def sacrebleu_corpus(predictions: Sequence[str], references: Sequence[References]) -> Bleu:
-    """SacreBLEU with matches and lengths pooled over the predictions; the closest reference sets the length."""
+    """SacreBLEU with matches and lengths pooled over the predictions.
+
+    The closest reference sets the length.
+    """
     return _sacrebleu(as_segments(predictions, references), effective_order=False)
 
 
@@ -144,7 +159,10 @@ def _sacrebleu(texts: Sequence[tuple[str, tuple[str, ...]]], *, effective_order:
 def bleu_sums(
     prediction: str, references: References, *, sacrebleu: bool = False
 ) -> tuple[int, ...]:
-    """What a pooled BLEU adds up over texts: matches and n-grams of each order, length of prediction and reference."""
+    """What a pooled BLEU adds up over texts.
+
+    Matches and n-grams of each order, length of prediction and reference.
+    """
     texts = (prediction, *as_references(prediction, references))
     said, *true = (tokenize_13a(text.rstrip() if sacrebleu else text) for text in texts)
     matches, totals = _matches([(said, true)])
@@ -162,7 +180,10 @@ def _reference_length(said: Sequence[str], true: Sequence[Sequence[str]]) -> int
 
 
 def _smoothed(matches: Sequence[int], totals: Sequence[int]) -> tuple[float, ...]:
-    """Precisions; the k-th order without a match counts as 1 / 2^k of an n-gram. All 0 when there is no match at all."""
+    """Precisions; the k-th order without a match counts as 1 / 2^k of an n-gram.
+
+    All 0 when there is no match at all.
+    """
     if not any(matches):
         return (0.0,) * len(matches)
     precisions, half = [], 1.0
@@ -175,18 +196,26 @@ def _smoothed(matches: Sequence[int], totals: Sequence[int]) -> tuple[float, ...
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sari:
-    """SARI and its parts, each 0-100, each a mean over n-grams of one to four tokens."""
+    """SARI and its parts, each 0-100, each a mean over n-grams of one to four tokens.
 
-    score: float  # mean of the parts
-    keep: float  # F1 of what the prediction takes over from the source
-    delete: float  # precision of what it leaves out
-    add: float  # F1 of what it adds
+    Attributes:
+        score: mean of the parts.
+        keep: F1 of what the prediction takes over from the source.
+        delete: precision of what it leaves out.
+        add: F1 of what it adds.
+    """
+
+    score: float
+    keep: float
+    delete: float
+    add: float
 
 
 def sari(source: str, prediction: str, references: References) -> Sari:
     """SARI of one prediction. Case does not count; 0/0 is 1, so short and empty texts score high.
 
-    `source` is the text that is rewritten (ArchEHR-QA: the question); several references are pooled.
+    `source` is the text that is rewritten (ArchEHR-QA: the question); several references are
+    pooled.
     """
     if not isinstance(source, str):
         raise ValueError(f"source must be a text; got {type(source).__name__}")
@@ -227,7 +256,8 @@ def _parts(old: Ngrams, new: Ngrams, references: Sequence[Ngrams]) -> tuple[floa
     pooled: Ngrams = Counter()
     for counts in references:
         pooled.update(counts)
-    # Source and prediction count once a reference, so that they weigh what the pooled references weigh.
+    # Source and prediction count once a reference, so that they weigh what the pooled references
+    # weigh.
     often = len(references)
     before = Counter({gram: count * often for gram, count in old.items()})
     after = Counter({gram: count * often for gram, count in new.items()})
@@ -246,7 +276,10 @@ def _parts(old: Ngrams, new: Ngrams, references: Sequence[Ngrams]) -> tuple[floa
 
 
 def _mean_share(good: Ngrams, done: Ngrams) -> float:
-    """Over the distinct n-grams that something was done to, the mean share that was right; 1 of none."""
+    """Over the distinct n-grams that something was done to, the mean share that was right.
+
+    1 of none.
+    """
     return mean(good[gram] / count for gram, count in done.items()) if done else 1.0
 
 
@@ -257,7 +290,8 @@ def _ratio(part: int, whole: int) -> float:
 # In this order: "&amp;lt;" becomes "<".
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
-# One after the other over the whole text. A match consumes both characters, so of two neighbouring marks the second can stay
+# One after the other over the whole text. A match consumes both characters, so of two neighbouring
+# marks the second can stay
 # where it is: part of the numbers everybody compares with, and kept.
 _STEPS = (
     (re.compile(r"([!-&(-+/:-@\[-`{-~])"), r" \1 "),  # ASCII marks other than ' , - .
@@ -270,7 +304,8 @@ _STEPS = (
 def tokenize_13a(text: str) -> list[str]:
     """Words, numbers and marks of a text. Case is kept, apostrophes stay inside words, "2.35" and "12,500" stay whole.
 
-    The literal "<skipped>" and hyphens before a line break are deleted, and the entities of the four characters " & < > are read.
+    The literal "<skipped>" and hyphens before a line break are deleted, and the entities of the
+    four characters " & < > are read.
     """
     text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, character in _ENTITIES:

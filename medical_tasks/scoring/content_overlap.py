@@ -1,8 +1,9 @@
 """Overlap in content: MEDCON, F1-RadGraph and AlignScore, from what a model or an index found in both texts.
 
-MEDCON: Yim et al., ACI-BENCH (2023); its formula counts terms of the reference text on both sides, so it can exceed 1.
-F1-RadGraph: Delbrouck et al. (2022), section 3, as in radgraph 0.1.18. AlignScore: Zha et al. (2023), section 3.3: every sentence
-of the claim against every chunk of the context, the best chunk of each, the mean over sentences.
+MEDCON: Yim et al., ACI-BENCH (2023); its formula counts terms of the reference text on both sides,
+so it can exceed 1. F1-RadGraph: Delbrouck et al. (2022), section 3, as in radgraph 0.1.18.
+AlignScore: Zha et al. (2023), section 3.3: every sentence of the claim against every chunk of the
+context, the best chunk of each, the mean over sentences.
 """
 
 from __future__ import annotations
@@ -18,11 +19,20 @@ from medical_tasks.scoring.text_pairs import harmonic
 
 @dataclass(frozen=True, kw_only=True)
 class Medcon:
-    """Scores of a pair of texts, 0-1; `precision` and `f1` may exceed 1, those of the sets of concepts may not."""
+    """Scores of a pair of texts, 0-1.
 
-    precision: float  # the reference's terms that the prediction has by any concept, over the prediction's terms
-    recall: float  # the same terms, over the reference's terms
-    f1: float  # their harmonic mean: the published number, MEDCON
+    `precision` and `f1` may exceed 1, those of the sets of concepts may not.
+
+    Attributes:
+        precision: the reference's terms that the prediction has by any concept, over the
+            prediction's terms.
+        recall: the same terms, over the reference's terms.
+        f1: their harmonic mean: the published number, MEDCON.
+    """
+
+    precision: float
+    recall: float
+    f1: float
     concept_precision: float
     concept_recall: float
     concept_f1: float
@@ -31,7 +41,10 @@ class Medcon:
 def medcon(
     reference: Mapping[str, AbstractSet[str]], prediction: Mapping[str, AbstractSet[str]]
 ) -> Medcon:
-    """Scores concepts, given as term to ids; 0 wherever there is nothing to divide by, as published."""
+    """Scores concepts, given as term to ids.
+
+    0 wherever there is nothing to divide by, as published.
+    """
     said = frozenset[str]().union(*prediction.values())
     meant = frozenset[str]().union(*reference.values())
     shared = sum(not said.isdisjoint(concepts) for concepts in reference.values())
@@ -58,11 +71,18 @@ REWARDS: Final[tuple[Reward, ...]] = get_args(Reward)
 
 
 class RadGraphReward(NamedTuple):
-    """The three numbers of a pair of reports, 0-1 each."""
+    """The three numbers of a pair of reports, 0-1 each.
 
-    simple: float  # F1 of (tokens, label)
-    partial: float  # of the same and whether the entity has a relation: the one that is commonly reported
-    complete: float  # of each relation with the tokens it leads to, and of entities without one
+    Attributes:
+        simple: F1 of (tokens, label).
+        partial: of the same and whether the entity has a relation: the one that is commonly
+            reported.
+        complete: of each relation with the tokens it leads to, and of entities without one.
+    """
+
+    simple: float
+    partial: float
+    complete: float
 
 
 class _Entity(NamedTuple):
@@ -76,7 +96,8 @@ def radgraph_reward(
 ) -> RadGraphReward:
     """Compares the annotations of two reports; 0 where either side has no entity, as in the package.
 
-    `exact_case` is the released package, which folds the case of entities with relations in `complete` and nowhere else.
+    `exact_case` is the released package, which folds the case of entities with relations in
+    `complete` and nowhere else.
     """
     sides = (_entities(reference, "reference"), _entities(output, "output"))
     if not all(sides):
@@ -107,7 +128,10 @@ def _f1(first: set[Any], second: set[Any]) -> float:
 
 
 def _entities(annotation: Mapping[str, Any], side: str) -> list[_Entity]:
-    """Reads an annotation; what is wrong is told by the entity's id, since its tokens are text of the report."""
+    """Reads an annotation.
+
+    What is wrong is told by the entity's id, since its tokens are text of the report.
+    """
     entities = annotation.get("entities") if isinstance(annotation, Mapping) else None
     if not isinstance(entities, Mapping):
         raise ValueError(
@@ -126,7 +150,8 @@ def _entities(annotation: Mapping[str, Any], side: str) -> list[_Entity]:
             )
             if not isinstance(kind, str) or not _has_texts(entities.get(end), "tokens"):
                 raise ValueError(
-                    f"{side}: a relation of entity {key} is not [kind, id of an entity of the same report]"
+                    f"{side}: a relation of entity {key} is not [kind, id of an entity of the same "
+                    "report]"
                 )
             relations.append((kind, entities[end]["tokens"]))
         found.append(_Entity(entity["tokens"], entity["label"], tuple(relations)))
@@ -142,12 +167,18 @@ CHUNK_WORDS: Final = 350
 
 
 def chunk_context(context: str, sentences: Sequence[str]) -> list[str]:
-    """Joins the sentences of a context to chunks, all of one number of sentences but the last; of none it is one empty chunk."""
+    """Joins the sentences of a context to chunks, all of one number of sentences but the last.
+
+    Of none it is one empty chunk.
+    """
     known = list(sentences) or [""]
     step = max(1, len(known) // (len(context.split()) // CHUNK_WORDS + 1))
     return [" ".join(known[start : start + step]) for start in range(0, len(known), step)]
 
 
 def best_and_mean(scores: Sequence[Sequence[float]]) -> float:
-    """The mean over a claim's sentences of its best chunk's score; 0 without sentences, where the authors' code crashes."""
+    """The mean over a claim's sentences of its best chunk's score.
+
+    0 without sentences, where the authors' code crashes.
+    """
     return math.fsum(max(row) for row in scores) / len(scores) if scores else 0.0

@@ -1,7 +1,8 @@
 """The normal form in which replies are read: bounded, and with one sign for each kind of mark.
 
-A person takes `【D】`, `「D」` and `(D)` for the same, and does not see `<|im_end|>`. Every reader of text that a model or a judge
-wrote begins here, so that its own rules need one sign for each kind, and no reply, however hostile, is long.
+A person takes `【D】`, `「D」` and `(D)` for the same, and does not see `<|im_end|>`. Every reader of
+text that a model or a judge wrote begins here, so that its own rules need one sign for each kind,
+and no reply, however hostile, is long.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def shortened(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """The text without blanks, signs that nobody sees and marks of its end around it; nothing inside it is changed."""
+    """The text without blanks, signs that nobody sees and marks of its end around it.
+
+    Nothing inside it is changed.
+    """
     before = _BEFORE.match(text)
     text = text[before.end() if before else 0 :].rstrip()
     for _ in range(_MOST_MARKS):
@@ -75,7 +79,10 @@ def without_marks(text: str) -> str:
 
 
 def alike(text: str) -> str:
-    """The text with one sign for each kind of quotation mark, bracket, bar and digit; every sign keeps its place."""
+    """The text with one sign for each kind of quotation mark, bracket, bar and digit.
+
+    Every sign keeps its place.
+    """
     return text.translate(_ALIKE)
 
 

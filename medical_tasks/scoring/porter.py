@@ -24,7 +24,8 @@ _IRREGULAR = {
     "succeed": "succeed",
 }
 
-# Of each list the first ending that fits is the one that is tried; what stands before it must have the measure asked for.
+# Of each list the first ending that fits is the one that is tried; what stands before it must have
+# the measure asked for.
 _STEP_2 = (
     ("ational", "ate"),
     ("tional", "tion"),
@@ -92,7 +93,10 @@ def _measure(word: str) -> int:
 
 
 def _ends_short(word: str) -> bool:
-    """Ends consonant, vowel, consonant, the last not w, x or y; or is a vowel and a consonant alone (as in "us")."""
+    """Ends consonant, vowel, consonant, the last not w, x or y.
+
+    Or is a vowel and a consonant alone (as in "us").
+    """
     shape = _shape(word)
     return (shape[-3:] == "cvc" and word[-1] not in "wxy") or shape == "vc"
 

@@ -1,7 +1,8 @@
 """ROUGE-1 to ROUGE-9, ROUGE-L and ROUGE-Lsum, number for number those of `rouge_score` 0.1.2 (docs/text_metrics.md).
 
-Source: Lin (2004), sections 2 and 3. Longest common subsequences by bits: a row of the table grows by 0 or 1 from each column to
-the next (Crochemore et al. 2001, Inf Process Lett 80:279; Hyyrö 2004, AWOCA 16).
+Source: Lin (2004), sections 2 and 3. Longest common subsequences by bits: a row of the table grows
+by 0 or 1 from each column to the next (Crochemore et al. 2001, Inf Process Lett 80:279; Hyyrö 2004,
+AWOCA 16).
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ class Overlap:
 
 
 def rouge_tokens(text: str, *, stem: bool = False) -> list[str]:
-    """Lower-cased runs of a-z and 0-9: "Sjögren" is sj and gren, Chinese has no tokens; `stem` from four letters on."""
+    """Lower-cased runs of a-z and 0-9: "Sjögren" is sj and gren, Chinese has no tokens.
+
+    `stem` from four letters on.
+    """
     tokens = _TOKEN.findall(text.lower())
     return (
         [porter_stem(token) if len(token) >= _STEMMED_FROM else token for token in tokens]
@@ -56,8 +60,9 @@ def rouge(
 ) -> dict[str, Overlap]:
     """ROUGE of one prediction; all figures are 0 where a text has no token, or is too short to have an n-gram.
 
-    Case and punctuation do not count; line breaks count for rougeLsum. Of several references the one with the highest
-    F1 counts (the first of equals), each variant for itself. `stem` compares Porter's stems with NLTK's additions.
+    Case and punctuation do not count; line breaks count for rougeLsum. Of several references the
+    one with the highest F1 counts (the first of equals), each variant for itself. `stem` compares
+    Porter's stems with NLTK's additions.
     """
     known = as_references(prediction, references)
     for variant in variants:
@@ -124,7 +129,10 @@ class Columns:
         return self.width - flat.bit_count()
 
     def positions_in(self, rows: Sequence[str]) -> list[int]:
-        """Places in `rows` of one longest common subsequence, the last first; ROUGE-Lsum depends on which one is taken."""
+        """Places in `rows` of one longest common subsequence, the last first.
+
+        ROUGE-Lsum depends on which one is taken.
+        """
         whole = (1 << self.width) - 1
         # Rows without any match equal the row before: the way back passes them without a choice.
         matching = [

@@ -1,7 +1,8 @@
 """Splits a text into sentences, without a model or a download, by one of two sets of rules; no word is lost or doubled.
 
-`medical` knows English notes. `punkt` decides as NLTK's `PunktSentenceTokenizer` does (Kiss and Strunk 2006, Computational
-Linguistics 32(4)): `UNTRAINED` is that class without training, `read_punkt` reads NLTK's `punkt_tab`, used in `sent_tokenize`.
+`medical` knows English notes. `punkt` decides as NLTK's `PunktSentenceTokenizer` does (Kiss and
+Strunk 2006, Computational Linguistics 32(4)): `UNTRAINED` is that class without training,
+`read_punkt` reads NLTK's `punkt_tab`, used in `sent_tokenize`.
 """
 
 from __future__ import annotations
@@ -41,17 +42,21 @@ _LOWER = _FIRST_LOWER + 32 + 64
 
 @dataclass(frozen=True, kw_only=True)
 class Punkt:
-    """What Punkt learnt of a language. Words are in small letters, numbers are `##number##`."""
+    """What Punkt learnt of a language. Words are in small letters, numbers are `##number##`.
 
-    abbreviations: frozenset[str] = (
-        frozenset()
-    )  # words whose full stop ends no sentence, without it
-    collocations: frozenset[tuple[str, str]] = (
-        frozenset()
-    )  # pairs of words that belong together across a full stop
-    starters: frozenset[str] = frozenset()  # words that often begin a sentence
-    cases: Mapping[str, int] = field(default_factory=dict)  # for each word how it was met, in bits
-    name: str = "punkt untrained"  # what identities say of it
+    Attributes:
+        abbreviations: words whose full stop ends no sentence, without it.
+        collocations: pairs of words that belong together across a full stop.
+        starters: words that often begin a sentence.
+        cases: for each word how it was met, in bits.
+        name: what identities say of it.
+    """
+
+    abbreviations: frozenset[str] = frozenset()
+    collocations: frozenset[tuple[str, str]] = frozenset()
+    starters: frozenset[str] = frozenset()
+    cases: Mapping[str, int] = field(default_factory=dict)
+    name: str = "punkt untrained"
 
 
 UNTRAINED: Final = Punkt()
@@ -69,9 +74,10 @@ def read_punkt(folder: str | Path) -> Punkt:
             lines = data.decode("utf-8").split("\n")
         except OSError as error:
             raise MissingError(
-                f"{place / name}: {system_reason(error)}. On a machine with internet: "
-                f"`curl -O {_ADDRESS}` and `python -m zipfile -e punkt_tab.zip .`, not the downloader of NLTK, which below 3.9.3 "
-                "writes where an archive tells it to; then bring the folder punkt_tab/english here and give its path."
+                f"{place / name}: {system_reason(error)}. On a machine with internet: `curl -O "
+                f"{_ADDRESS}` and `python -m zipfile -e punkt_tab.zip .`, not the downloader of "
+                "NLTK, which below 3.9.3 writes where an archive tells it to; then bring the "
+                "folder punkt_tab/english here and give its path."
             ) from error
         except UnicodeDecodeError as error:
             raise UsageError(f"{place / name}: not UTF-8. Download it again.") from error
@@ -82,7 +88,8 @@ def read_punkt(folder: str | Path) -> Punkt:
         value.isdecimal() for _, value in cases
     ):
         raise UsageError(
-            f"{place}: collocations and contexts of two columns each are expected. Download it again."
+            f"{place}: collocations and contexts of two columns each are expected. Download it "
+            "again."
         )
     return Punkt(
         abbreviations=frozenset(word for word, *_ in abbreviations),
@@ -94,7 +101,10 @@ def read_punkt(folder: str | Path) -> Punkt:
 
 
 def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
-    """Start and end of each sentence; white space before the first word belongs to the first one."""
+    """Start and end of each sentence.
+
+    White space before the first word belongs to the first one.
+    """
     raw: list[tuple[int, int]] = []
     start = 0
     for end, following, context in _contexts(text):
@@ -147,26 +157,19 @@ def _ends(word: str, after: str, punkt: Punkt) -> bool:
         return True
     if not word.endswith("."):
         return False
-    dots = word.endswith("..")
-    known = word != "." and not dots and _is_known(word[:-1].lower(), punkt)
     kind, following = _kind(word), _kind_after(after, punkt)
     if (kind, following) in punkt.collocations:
         return False
     initial = _INITIAL.fullmatch(word) is not None
     starts = _starts(after, following, punkt)
     capital = after[0].isupper()
-    if (
-        (dots or known)
-        and not initial
-        and (starts is True or (capital and following in punkt.starters))
-    ):
-        return True
-    if initial or kind == "##number##":
-        if starts is False:
-            return False
-        if starts is None and initial and capital and not punkt.cases.get(following, 0) & _LOWER:
-            return False
-    return not (dots or known)
+    if word.endswith("..") or (word != "." and _is_known(word[:-1].lower(), punkt)):
+        # An abbreviation: only what follows can say that a sentence ends.
+        return not initial and (starts is True or (capital and following in punkt.starters))
+    if not initial:
+        return kind != "##number##" or starts is not False
+    never_small = capital and not punkt.cases.get(following, 0) & _LOWER
+    return starts is True or (starts is None and not never_small)
 
 
 def _is_known(plain: str, punkt: Punkt) -> bool:
@@ -241,7 +244,10 @@ def split_sentences(text: str, *, rules: Rules = "medical") -> list[str]:
 
 
 def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, int]]:
-    """Start and end of each sentence; with Punkt the first one has the white space before it, as NLTK's has."""
+    """Start and end of each sentence.
+
+    With Punkt the first one has the white space before it, as NLTK's has.
+    """
     if isinstance(rules, Punkt):
         return punkt_spans(text, rules)
     if rules == "punkt":
@@ -307,7 +313,10 @@ def _abbreviates(word: str, following: str, before: str) -> bool:
 
 
 def _opens(word: str) -> bool:
-    """Whether a word looks like the first of a sentence: a capital and small letters, or a word of one capital."""
+    """Whether a word looks like the first of a sentence.
+
+    A capital and small letters, or a word of one capital.
+    """
     letters = list(itertools.takewhile(str.isalpha, word))
     if not letters:
         return False

@@ -38,7 +38,8 @@ def as_segments(
             raise ValueError(f"{name} must be a list with one entry a prediction; got one text")
     if len(predictions) != len(references):
         raise ValueError(
-            f"predictions and references must be of the same length; got {len(predictions)} and {len(references)}"
+            f"predictions and references must be of the same length; got {len(predictions)} and "
+            f"{len(references)}"
         )
     return [
         (text, as_references(text, known))
@@ -72,7 +73,8 @@ def exact_match(
 ) -> float:
     """1.0 when the prediction is a reference, else 0.0. Two empty texts match.
 
-    What is to be ignored is deleted from both sides, in the order of the arguments; `ignore` holds regular expressions.
+    What is to be ignored is deleted from both sides, in the order of the arguments; `ignore` holds
+    regular expressions.
     """
     known = as_references(prediction, references)
     patterns = [_compiled(pattern) for pattern in ignore]
@@ -115,7 +117,10 @@ def shared(some: Ngrams, others: Ngrams) -> int:
 
 
 def clipped_matches(prediction: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
-    """BLEU's numerator: n-grams of the prediction, each at most as often as the reference that has it most often."""
+    """BLEU's numerator.
+
+    N-grams of the prediction, each at most as often as the reference that has it most often.
+    """
     most, *rest = (count_ngrams(reference, n) for reference in references)
     for counts in rest:
         most |= counts

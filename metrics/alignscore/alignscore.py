@@ -1,7 +1,8 @@
 """AlignScore as an `evaluate` metric: a thin layer over `medical_tasks.models.alignscore`.
 
-alignscore = evaluate.load("metrics/alignscore")    # or evaluate.load(medical_tasks.metric_path("alignscore"))
-alignscore.compute(predictions=[claim], references=[context], checkpoint="AlignScore-base.ckpt", backbone="roberta-base")
+alignscore = evaluate.load("metrics/alignscore")    # or
+evaluate.load(medical_tasks.metric_path("alignscore")) alignscore.compute(predictions=[claim],
+references=[context], checkpoint="AlignScore-base.ckpt", backbone="roberta-base")
 """
 
 from __future__ import annotations

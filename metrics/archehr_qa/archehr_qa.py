@@ -1,7 +1,8 @@
 """The metrics of ArchEHR-QA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.archehr_qa.metric`.
 
-archehr_qa = evaluate.load("metrics/archehr_qa")    # or evaluate.load(medical_tasks.metric_path("archehr_qa"))
-archehr_qa.compute(predictions=["He had a stroke. |1|"], references=[{"sentence_ids": ["1"], "relevance": ["essential"], ...}])
+archehr_qa = evaluate.load("metrics/archehr_qa")    # or
+evaluate.load(medical_tasks.metric_path("archehr_qa")) archehr_qa.compute(predictions=["He had a
+stroke. |1|"], references=[{"sentence_ids": ["1"], "relevance": ["essential"], ...}])
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The metrics of DocLens as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.doclens.metric`.
 
-doclens = evaluate.load("metrics/doclens")          # or evaluate.load(medical_tasks.metric_path("doclens"))
-doclens.compute(predictions=["No fracture [0]."], references=[{"reference": "No fracture.", "sentences": ["No fracture is seen."]}])
+doclens = evaluate.load("metrics/doclens")          # or
+evaluate.load(medical_tasks.metric_path("doclens")) doclens.compute(predictions=["No fracture
+[0]."], references=[{"reference": "No fracture.", "sentences": ["No fracture is seen."]}])
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The metrics of EHRNoteQA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.ehrnoteqa.metric`.
 
-ehrnoteqa = evaluate.load("metrics/ehrnoteqa")      # or evaluate.load(medical_tasks.metric_path("ehrnoteqa"))
-ehrnoteqa.compute(predictions=[answer], references=[{"choices": [...], "answer": "D"}], format="mc", verdicts=[[1, 1, 0]])
+ehrnoteqa = evaluate.load("metrics/ehrnoteqa")      # or
+evaluate.load(medical_tasks.metric_path("ehrnoteqa")) ehrnoteqa.compute(predictions=[answer],
+references=[{"choices": [...], "answer": "D"}], format="mc", verdicts=[[1, 1, 0]])
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The metrics of K-QA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.kqa.metric`.
 
-kqa = evaluate.load("metrics/kqa")                  # or evaluate.load(medical_tasks.metric_path("kqa"))
-kqa.compute(predictions=[answer], references=[{"must_have": [...], "nice_to_have": [...]}], verdicts=[[...]])
+kqa = evaluate.load("metrics/kqa")                  # or
+evaluate.load(medical_tasks.metric_path("kqa")) kqa.compute(predictions=[answer],
+references=[{"must_have": [...], "nice_to_have": [...]}], verdicts=[[...]])
 """
 
 from __future__ import annotations

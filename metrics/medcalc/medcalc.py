@@ -1,7 +1,8 @@
 """The two accuracies of MedCalc-Bench as an `evaluate` metric: a thin layer over the scorer of its task.
 
-medcalc = evaluate.load("metrics/medcalc")          # or evaluate.load(medical_tasks.metric_path("medcalc"))
-medcalc.compute(predictions=[reply], references=[{"calculator_id": 2, "answer": "25.238", "lower": ..., "upper": ...}])
+medcalc = evaluate.load("metrics/medcalc")          # or
+evaluate.load(medical_tasks.metric_path("medcalc")) medcalc.compute(predictions=[reply],
+references=[{"calculator_id": 2, "answer": "25.238", "lower": ..., "upper": ...}])
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """MEDCON as an `evaluate` metric: a thin layer over `medical_tasks.scoring.umls` and `medical_tasks.scoring.content_overlap`.
 
-medcon = evaluate.load("metrics/medcon")            # or evaluate.load(medical_tasks.metric_path("medcon"))
-medcon.compute(predictions=[note], references=[reference], index="umls-index")
+medcon = evaluate.load("metrics/medcon")            # or
+evaluate.load(medical_tasks.metric_path("medcon")) medcon.compute(predictions=[note],
+references=[reference], index="umls-index")
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """SARI as an `evaluate` metric: a thin layer over `medical_tasks.scoring.bleu_and_sari`.
 
-sari = evaluate.load("metrics/sari")                # or evaluate.load(medical_tasks.metric_path("sari"))
-sari.compute(sources=[question], predictions=[answer], references=[[reference, reference]])
+sari = evaluate.load("metrics/sari")                # or
+evaluate.load(medical_tasks.metric_path("sari")) sari.compute(sources=[question],
+predictions=[answer], references=[[reference, reference]])
 """
 
 from __future__ import annotations

@@ -108,15 +108,8 @@ def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | No
         return f"broken: {error!r}"
     if "error" in case:
         return f"not refused: {result.answer!r}"
-    expected = tuple(case["answer"]) if isinstance(case["answer"], list) else case["answer"]
-    if calculators.find(slug).output == "decimal":
-        same = isinstance(result.answer, float) and math.isclose(
-            result.answer, float(case["answer"]), rel_tol=1e-6, abs_tol=1e-9
-        )
-    else:
-        same = result.answer == expected and type(result.answer) is type(expected)
-    if not same:
-        return f"{result.answer!r}, not {expected!r}"
+    if not _same(result.answer, case["answer"], decimal=calculators.find(slug).output == "decimal"):
+        return f"{result.answer!r}, not {case['answer']!r}"
     totals = TOTAL.findall(result.explanation)
     if totals and float(totals[-1]) != result.answer:
         return f"points add up to {totals[-1]}, not {result.answer}"
@@ -128,6 +121,15 @@ def difference(slug: str, case: Mapping[str, Any], calculators: Any) -> str | No
         if list(names) != case.get(key, list(names)):
             return f"{key} {names}, not {case[key]}"
     return None if result.explanation.count("\n") >= 1 else "no steps"
+
+
+def _same(answer: object, expected: Any, *, decimal: bool) -> bool:
+    if decimal:
+        return isinstance(answer, float) and math.isclose(
+            answer, float(expected), rel_tol=1e-6, abs_tol=1e-9
+        )
+    exact = tuple(expected) if isinstance(expected, list) else expected
+    return answer == exact and type(answer) is type(exact)
 
 
 def test_every_calculator_has_a_golden_file() -> None:

@@ -234,7 +234,7 @@ def test_the_shell_completes_names(line: str, offered: list[str], tmp_path: Path
 
 
 HEAVY = tuple(
-    "torch transformers lighteval datasets evaluate pandas pyarrow openai inspect_ai numpy".split()
+    "torch transformers lighteval datasets evaluate pandas pyarrow openai inspect_ai numpy pydantic".split()
 )
 
 

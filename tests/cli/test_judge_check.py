@@ -93,7 +93,7 @@ def test_a_judge_against_physicians(
     assert kqa() == 0
     assert len(server.calls) == 10
     assert check()["figures"] == found["figures"]
-    told = describe(last_check(found["judge"]["identity"]), judge=CHAT)
+    told = describe(last_check(found["judge"]["identity"], name="kqa"), judge=CHAT, name="kqa")
     assert "checked on kqa (10 pairs, " in told
     assert "accuracy 0.80" in told
     assert "physicians agree pairwise 0.733" in told
@@ -111,7 +111,7 @@ def test_pairs_without_a_verdict(server: FaultServer, capsys: pytest.CaptureFixt
     assert three["confusion"]["counts"] == [[1, 0, 0, 0], [0, 2, 0, 1], [0, 0, 1, 0]]
     assert "with them accuracy would be 0.800 to 1.000" in captured.out
     assert "checked on kqa (4 of 5 pairs" in describe(
-        last_check(found["judge"]["identity"]), judge=CHAT
+        last_check(found["judge"]["identity"], name="kqa"), judge=CHAT, name="kqa"
     )
 
 
@@ -120,7 +120,7 @@ def test_a_check_goes_on_where_it_stopped(serving: Serving) -> None:
         pass
     assert kqa("--judge-args", "max_retries=0") == 3  # nobody listens
     assert not Path("check/check.json").exists()
-    assert last_check({}) is None
+    assert last_check({}, name="kqa") is None
     down = True
 
     def plan(call: Call) -> Fault | None:
@@ -162,8 +162,10 @@ def test_batched_and_single_are_compared_and_asked_again(
     )
     assert not Path("check/choosing.json").exists()
     identity = found["judge"]["identity"]
-    assert last_check(identity) is None  # what was checked is the judge asked in batches
-    assert last_check(identity, mode="batched") is not None
+    assert (
+        last_check(identity, name="kqa") is None
+    )  # what was checked is the judge asked in batches
+    assert last_check(identity, mode="batched", name="kqa") is not None
     assert kqa() == 0
     assert len(server.calls) == 19  # single calls were made already
 
@@ -192,8 +194,8 @@ def test_official_prompts_ask_twice(
         [0, 1, 1, 0],
     ]
     assert found["prompts"]["set"] == "official"
-    assert last_check(found["judge"]["identity"], prompts="official") is not None
-    assert last_check(found["judge"]["identity"]) is None
+    assert last_check(found["judge"]["identity"], prompts="official", name="kqa") is not None
+    assert last_check(found["judge"]["identity"], name="kqa") is None
 
 
 def test_a_forecast_json_and_fewer_pairs(

@@ -100,7 +100,9 @@ def test_the_rounds_mednli_and_their_means_in_two_classes(
         "not_entailment" in call.prompt and "neutral" not in call.prompt for call in server.calls
     )
     assert "mean of the four sets" in capsys.readouterr().out
-    assert "entailed or not" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
+    assert "entailed or not" in describe(
+        last_check(found["judge"]["identity"], name="kqa"), judge=CHAT, name="kqa"
+    )
 
 
 def test_anli_in_three_classes(server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +120,9 @@ def test_anli_in_three_classes(server: FaultServer, capsys: pytest.CaptureFixtur
     assert set(figures["averages"]["two_way"]) == {"ANLI, mean of rounds"}
     assert found["source"].keys() == {"R1/test.jsonl", "R2/test.jsonl", "R3/test.jsonl"}
     assert "R3" in capsys.readouterr().out
-    assert "accuracy 0.67" in describe(last_check(found["judge"]["identity"]), judge=CHAT)
+    assert "accuracy 0.67" in describe(
+        last_check(found["judge"]["identity"], name="kqa"), judge=CHAT, name="kqa"
+    )
     # Of one round there are neither groups nor means.
     assert check("--round", "R2", chosen="anli") == 0
     assert content()["figures"].keys() & {"groups", "averages"} == set()
@@ -164,11 +168,11 @@ def test_a_style_is_asked_for_read_and_filed_apart(style: str, server: FaultServ
     )
     assert (found["scored"], found["style"], found["prompts"]["set"]) == (9, style, f"own_{style}")
     assert found["figures"]["three_way"]["accuracy"]["value"] == pytest.approx((3 + 1 + 2) / 9)
-    assert last_check(found["judge"]["identity"]) is None  # benchmarks do not ask so
+    assert last_check(found["judge"]["identity"], name="kqa") is None  # benchmarks do not ask so
     asked = len(server.calls)
     assert check(chosen="anli") == 0
     assert len(server.calls) == asked * 3 // 2  # another style is another question
-    assert last_check(found["judge"]["identity"]) is not None
+    assert last_check(found["judge"]["identity"], name="kqa") is not None
 
 
 @wrong_use("judge_check_nli")

@@ -597,7 +597,7 @@ def test_every_command_that_reads_items_is_guarded() -> None:
             "load_task_data" in used
             or "open_model" in used
             or "open_judge" in used
-            or "OpenJudge" in used
+            or "RunJudge" in used
         ):
             reading.append(path.stem)
             if "protect" not in used:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.data.construction import read_sheet, write_sheet
 from medical_tasks.io.cells import escaped, plain, table_cell
+from medical_tasks.io.tables import read_sheet, write_sheet
 from medical_tasks.io.xml_files import workbook_bytes
 
 COLUMNS = ("id", "text")

@@ -185,31 +185,36 @@ NEXT_FIELD = re.compile(rb'("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\r|\n|\Z)')
 
 def plainly(content: bytes, wanted: dict[str, list[str]]) -> list[dict[str, str]] | None:
     """The wanted rows by the grammar of RFC 4180; None for a file that breaks it."""
+    rows = split_rows(content)
+    if not rows or any(len(row) != len(FIELDS) for row in rows):
+        return None
+    try:
+        texts = [[unquoted(field.decode()) for field in row] for row in rows]
+    except UnicodeDecodeError:
+        return None
+    named = [dict(zip(FIELDS, row, strict=True)) for row in texts]
+    return [row for row in named if all(row[name] in each for name, each in wanted.items())]
+
+
+def split_rows(content: bytes) -> list[list[bytes]]:
+    """The fields of the rows that are not empty; none where the grammar is broken."""
     rows: list[list[bytes]] = [[]]
     place = 0
     while place < len(content):
-        found = NEXT_FIELD.match(content, place)
-        if found is None:
-            return None
-        rows[-1].append(found[1])
-        place = found.end()
-        if found[2] == b"," and place == len(content):
+        field = NEXT_FIELD.match(content, place)
+        if field is None:
+            return []
+        rows[-1].append(field[1])
+        place = field.end()
+        if field[2] == b"," and place == len(content):
             rows[-1].append(b"")
-        if found[2] != b",":
+        if field[2] != b",":
             rows.append([])
-    whole = [row for row in rows if row not in ([], [b""])]
-    if not whole or any(len(row) != len(FIELDS) for row in whole):
-        return None
-    try:
-        texts = [[field.decode() for field in row] for row in whole]
-    except UnicodeDecodeError:
-        return None
-    plain = [
-        [text[1:-1].replace('""', '"') if text[:1] == '"' else text for text in row]
-        for row in texts
-    ]
-    found_rows = [dict(zip(FIELDS, row, strict=True)) for row in plain]
-    return [row for row in found_rows if all(row[name] in each for name, each in wanted.items())]
+    return [row for row in rows if row not in ([], [b""])]
+
+
+def unquoted(text: str) -> str:
+    return text[1:-1].replace('""', '"') if text[:1] == '"' else text
 
 
 PIECE = st.one_of(

@@ -47,7 +47,7 @@ def check(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_judge_that_was_never_checked() -> None:
-    assert last_check(IDENTITY) is None
+    assert last_check(IDENTITY, name="kqa") is None
     for how, said in CASES["never checked"]:
         assert describe(None, **how) == said
     assert check_set_of(KQA) == "kqa"
@@ -68,28 +68,40 @@ def test_the_last_check_is_told_in_one_line(
 
 def test_which_check_is_the_last() -> None:
     record_check(check_key(IDENTITY, votes=3, mode="batched", prompts="official"), check())
-    assert last_check(IDENTITY, votes=3, mode="batched", prompts="official") == check()
+    assert last_check(IDENTITY, votes=3, mode="batched", prompts="official", name="kqa") == check()
     assert (
-        last_check(dict(reversed(IDENTITY.items())), votes=3, mode="batched", prompts="official")
+        last_check(
+            dict(reversed(IDENTITY.items())),
+            votes=3,
+            mode="batched",
+            prompts="official",
+            name="kqa",
+        )
         == check()
     )
     assert (
-        last_check({**IDENTITY, "temperature": "1"}, votes=3, mode="batched", prompts="official")
+        last_check(
+            {**IDENTITY, "temperature": "1"},
+            votes=3,
+            mode="batched",
+            prompts="official",
+            name="kqa",
+        )
         is None
     )
-    assert last_check(IDENTITY, votes=1, mode="batched", prompts="official") is None
-    assert last_check(IDENTITY, votes=3, mode="single", prompts="official") is None
-    assert last_check(IDENTITY, votes=3, mode="batched") is None
+    assert last_check(IDENTITY, votes=1, mode="batched", prompts="official", name="kqa") is None
+    assert last_check(IDENTITY, votes=3, mode="single", prompts="official", name="kqa") is None
+    assert last_check(IDENTITY, votes=3, mode="batched", name="kqa") is None
     key = check_key(IDENTITY)
     record_check(key, check(set="anli", date="2026-12-01"))
     record_check(key, check(set="mednli", date="2026-12-02"))
-    assert (last_check(IDENTITY) or {})["set"] == "mednli"
+    assert (last_check(IDENTITY, name="kqa") or {})["set"] == "mednli"
     record_check(key, check(date="2026-01-01"))
-    assert (last_check(IDENTITY) or {})["set"] == "kqa"
+    assert (last_check(IDENTITY, name="kqa") or {})["set"] == "kqa"
     assert not record_check(key, check(date="2026-02-02", scored=10, pairs=10))
-    assert (last_check(IDENTITY) or {})["date"] == "2026-01-01"
+    assert (last_check(IDENTITY, name="kqa") or {})["date"] == "2026-01-01"
     assert record_check(key, check(date="2026-03-03"))
-    assert (last_check(IDENTITY) or {})["date"] == "2026-03-03"
+    assert (last_check(IDENTITY, name="kqa") or {})["date"] == "2026-03-03"
 
 
 def test_each_benchmark_has_its_own_check() -> None:
@@ -98,10 +110,10 @@ def test_each_benchmark_has_its_own_check() -> None:
     assert last_check(IDENTITY, name="ehrnoteqa_open") is None
     record_check(key, check(set="ehrnoteqa_open", ways=2, view="correctness", date="2026-12-01"))
     record_check(key, check(set="ehrnoteqa_mc", ways=2, view="correctness", date="2026-12-02"))
-    assert (last_check(IDENTITY) or {})["set"] == "kqa"
+    assert (last_check(IDENTITY, name="kqa") or {})["set"] == "kqa"
     assert (last_check(IDENTITY, name="ehrnoteqa_open") or {})["set"] == "ehrnoteqa_open"
     record_check(check_key(IDENTITY, votes=5), check(set="ehrnoteqa_mc"))
-    assert last_check(IDENTITY, votes=5) is None
+    assert last_check(IDENTITY, votes=5, name="kqa") is None
     assert last_check(IDENTITY, votes=5, name="ehrnoteqa_open") is None
     # What belongs to no benchmark is shown where there is nothing better.
     record_check(check_key(IDENTITY, votes=5), check(set="anli"))
@@ -127,9 +139,9 @@ def test_each_benchmark_has_its_own_check() -> None:
 def test_a_damaged_record_is_told_and_never_written_over(home: Path, content: str) -> None:
     home.mkdir()
     checks_file().write_text(content, encoding="utf-8")
-    found = last_check(IDENTITY)
+    found = last_check(IDENTITY, name="kqa")
     assert found is not None
-    told = describe(found, judge="j")
+    told = describe(found, judge="j", name="kqa")
     assert told.startswith("judge j: its checks are not known. ")
     assert "judge_checks.json: the record of checks is damaged" in told
     assert "Delete it" in told

@@ -122,7 +122,7 @@ def test_local_chat_models_are_wrapped(
             name=name, identity={"backend": "hf", "decoding": "temperature=1"}, endpoint=None
         )
 
-    monkeypatch.setattr("medical_tasks.models.opener.open_model", open_it)
+    monkeypatch.setattr("medical_tasks.models.opening.open_model", open_it)
     judge = open_judge(name, {"dtype": "auto"}, votes=votes, log_dir=tmp_path)
     assert opened == [(name, passed, tmp_path)]
     assert (judge.name, judge.reads, judge.samples) == (name, "prompt", True)

@@ -72,7 +72,6 @@ def test_a_missing_column_is_named_with_what_is_taken(load_metric: Callable[[Pat
         load_metric(METRICS / name)
         for name in ("medcalc", "kqa", "doclens", "ehrnoteqa", "archehr_qa")
     ]
-    assert [len(each.columns) for each in loaded] == [4, 2, 2, 2, 6]
     told = r"references\[1\]: has no lower. It is read from Lower Limit or lower_limit or lower; got calculator_id, answer, no"
     good = {"calculator_id": 2, "answer": "1", "lower": "1", "upper": "1"}
     with pytest.raises(ValueError, match=told):

@@ -10,13 +10,22 @@ import pytest
 import yaml
 
 import medical_tasks
+from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from tests.support import ROOT
 
 FOLDERS = sorted(path.parent for path in (ROOT / "metrics").glob("*/README.md"))
 
 
-def test_there_are_as_many_as_are_said() -> None:
-    assert len(FOLDERS) == 8
+def test_a_benchmark_needs_no_code_for_its_metric() -> None:
+    from medical_tasks.harness.evaluate_metric import benchmark_metric
+
+    assert FOLDERS
+    rows = list(MEDCALC.benchmark.source(MEDCALC.dataset).read("demo", "test", {}))[:3]
+    golds = [str(row["ground_truth_answer"]) for row in rows]
+    metric = benchmark_metric(MEDCALC)()
+    result = metric.compute(predictions=[golds[0], golds[1], "none"], references=rows)
+    assert (result["accuracy"], result["n"]) == (2 / 3, 3)
+    assert metric.info.description.startswith(MEDCALC.title)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

@@ -18,7 +18,7 @@ from medical_tasks.guard.policy import Subject, protect
 from medical_tasks.models import ray_model
 from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.local_model import ChoicePrompt, LocalSetup, plan_texts
-from medical_tasks.models.opener import open_model
+from medical_tasks.models.opening import open_model
 from tests.case_tables import tabled
 from tests.models.choice_runs import CHOICES, choose
 from tests.models.local_runs import QUESTIONS, Opener, answers, results

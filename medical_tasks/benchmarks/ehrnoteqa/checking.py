@@ -32,7 +32,7 @@ from medical_tasks.judges.check_figures import CheckPair, subset
 from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
 from medical_tasks.judges.checks import CORRECTNESS, check_set_of
 from medical_tasks.scoring.agreement import majority
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 CORRECT, INCORRECT = CORRECTNESS.classes
 
@@ -71,6 +71,11 @@ def check_set(tasks: Sequence[TaskSpec]) -> CheckSetSource:
         takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
         subjects=(Subject.of(DATASET, task="judge-check ehrnoteqa"),),
         task=partial(_task_of, tasks),
+        commands={
+            "ehrnoteqa_open": " --source SCORES.csv",
+            "ehrnoteqa_mc": " --format mc --source SCORES.csv",
+        },
+        votes=5,
     )
 
 
@@ -88,17 +93,7 @@ def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
     scores = read_human_scores(source, request.raters)
     levels = [each for each in tasks if each.options["format"] == form]
     questions, revision = _questions(levels, request.data, request.config)
-    strange = [row for row in scores.rows if row.item not in questions]
-    if strange:
-        raise UsageError(
-            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration "
-            f"{revision['config']}, format "
-            f"{form}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give the ids "
-            "of the built dataset, and its "
-            "configuration with --config."
-        )
-    # Named after the row: several models' answers to one question are several items.
-    items = [replace(questions[row.item], id=row.id) for row in scores.rows]
+    items = _scored_items(scores, questions, f"{revision['config']}, format {form}")
     pairs = subset(check_pairs(scores, items), request.max_pairs)
     kept = {pair.id for pair in pairs}
     wanted = [item for item in items if item.id in kept]
@@ -107,12 +102,7 @@ def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
     def ask(judge: Judge, mode: Mode, backwards: bool) -> Sequence[str | Unscored]:
         prompts = texts.turned(VERDICTS) if backwards else texts
         judging = Judging(judge=judge, prompts=prompts, mode=mode)
-        return [
-            _label(score.values["accuracy"] == 1.0)
-            if "accuracy" in score.values
-            else Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
-            for score in score_items(task, wanted, responses, judging=judging)
-        ]
+        return list(map(_judged_label, score_items(task, wanted, responses, judging=judging)))
 
     return CheckSet(
         name=check_set_of(task),
@@ -126,6 +116,29 @@ def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
         raters=scores.raters,
         about={"data": revision, "format": form, "rows_nobody_scored": scores.unscored},
     )
+
+
+def _scored_items(
+    scores: HumanScores, questions: Mapping[str, Item], configuration: str
+) -> list[Item]:
+    """The items that people scored, named after the rows of their file.
+
+    Several models' answers to one question are several items.
+    """
+    strange = [row for row in scores.rows if row.item not in questions]
+    if strange:
+        raise UsageError(
+            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration "
+            f"{configuration}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give "
+            "the ids of the built dataset, and its configuration with --config."
+        )
+    return [replace(questions[row.item], id=row.id) for row in scores.rows]
+
+
+def _judged_label(score: ItemScore) -> str | Unscored:
+    if "accuracy" in score.values:
+        return _label(score.values["accuracy"] == 1.0)
+    return Unscored(id=score.id, reason=score.unscored or "judge: no verdict")
 
 
 def _questions(

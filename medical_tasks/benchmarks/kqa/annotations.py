@@ -247,4 +247,5 @@ def check_set(task: TaskSpec) -> CheckSetSource:
         takes=frozenset({"prompts", "upstream"}),
         task=lambda form: task,
         batched=True,
+        commands={"kqa": ""},
     )

@@ -13,8 +13,13 @@ from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.quantities import plain
-from medical_tasks.benchmarks.medcalc_bench.rules import RETRACTION
-from medical_tasks.benchmarks.medcalc_bench.statements import Statement, read_statement
+from medical_tasks.benchmarks.medcalc_bench.rules import (
+    MAY_REFUSE,
+    REFUSAL,
+    RETRACTION,
+    patterns_for,
+)
+from medical_tasks.benchmarks.medcalc_bench.statements import BY_NAME, Statement, read_statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
 from medical_tasks.scoring.reasoning import spoken
 
@@ -114,14 +119,15 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     lines = [line for line in text.split("\n") if line.strip() and not _is_no_statement(line)]
     headings = (at for at, line in enumerate(lines) if at and len(line) < _LONGEST_HEADING)
     closing = next((at for at in headings if _CLOSING.fullmatch(lines[at])), None)
-    body = "\n".join(_BULLET.sub("", line) for line in lines[:closing]).rstrip()
+    body = "\n".join(map(_without_bullets, lines[:closing])).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
-    if statement.closing:
+    if statement.closing == BY_NAME or (statement.closing and not _refuses(body[-ENDINGS[0] :])):
         return statement
     for size in (size for size in ENDINGS if size < len(body)):
         _, _, ending = body[-size:].partition("\n" if "\n" in body[-size:] else ". ")
-        statement = read_statement(ending, subject)
+        if ending != sentence:
+            statement = read_statement(ending, subject)
         if statement.stated:
             return statement
     if sentence != body:
@@ -131,13 +137,22 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     return read_statement("\n".join(lines)[-MAX_PASSAGE:], subject)
 
 
+def _without_bullets(line: str) -> str:
+    return _BULLETS.sub("", line) if line.lstrip()[0] in "-*•>" else line
+
+
+def _refuses(text: str) -> bool:
+    small = text.lower()
+    return bool(patterns_for(small) & MAY_REFUSE) and REFUSAL.search(small) is not None
+
+
 def _is_no_statement(line: str) -> bool:
     listed = line.lstrip()[0] in "-*•|[rRsSlL"
     return (listed or ";" in line) and _NO_STATEMENT.match(line) is not None
 
 
 _LONGEST_HEADING: Final = 120
-_BULLET: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![\d.~≈-]))+")
+_BULLETS: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![\d.~≈-]))+")
 _CLOSING: Final = re.compile(
     r"""(?ix) [\W_]* (?: (?:clinical\s+)?interpretation | risk\s+(?:categories|classes|groups|levels|stratification)
     | for\s+reference | references? | reference\s+ranges? | classification | categories | legend

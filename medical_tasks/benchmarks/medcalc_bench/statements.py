@@ -52,15 +52,16 @@ class Statement:
         why: where it states none, what its last quantity is instead.
         unclear: whether a person could not tell either what the answer is.
         settled: whether the passage is about the answer, so that no other place is looked at.
-        closing: whether it ends with a sentence that gives the answer by name and at its very end,
-            so that nothing in front of it matters.
+        closing: how plainly its last words give the answer, `BY_NAME` or `RESULT`; 0 where it goes
+            on behind the answer, or gives it in passing. In front of such words no sentence
+            matters, but a refusal in front of a `RESULT`.
     """
 
     stated: Alternatives = ()
     why: str = ""
     unclear: bool = False
     settled: bool = False
-    closing: bool = False
+    closing: int = 0
 
     @property
     def not_computable(self) -> bool:
@@ -170,7 +171,7 @@ class _Mention:
     @property
     def closes(self) -> bool:
         """Whether its sentence ends with it, and has words that say what it is."""
-        return not self.behind.strip(_MARKS) and any(map(str.isalpha, self.lead))
+        return not self.behind.strip(_MARKS) and any(map(str.isalpha, self.front))
 
     @property
     def opens(self) -> bool:
@@ -204,7 +205,7 @@ def _read(text: str, subject: Subject) -> Statement:
             plain = mention if mention.tier >= RESULT and not mention.reason else plain
     if plain is None:
         return _unplain(mentions)
-    closing = plain.tier == BY_NAME and plain.closes and plain is mentions[-1]
+    closing = plain.tier if plain.closes and plain is mentions[-1] else 0
     return Statement(_total(plain.values), settled=True, closing=closing)
 
 
@@ -285,7 +286,8 @@ def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
         for value in _VALUES.finditer(text):
             values = groups[len(mentions)]
             mentions.append(_Mention(values, text[: value.start()], text[value.end() :], number))
-    if rules.BROKEN_OFF.search(masked[-_NEAR:]):
+    whole = masked.rstrip()[-1:] in (".", VALUE)  # as most texts end
+    if not whole and rules.BROKEN_OFF.search(masked[-_NEAR:]):
         for mention in mentions:
             if mention.sentence == number or not rules.NAMED.search(mention.lead):
                 mention.reason = rules.UNFINISHED

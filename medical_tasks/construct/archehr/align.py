@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.construct.archehr import files
 from medical_tasks.construct.archehr.codes import (
     AdmissionCodes,
@@ -32,14 +33,14 @@ from medical_tasks.construct.archehr.files import (
 )
 from medical_tasks.construct.archehr.posts import Post, load_posts
 from medical_tasks.construct.archehr.rounds import OwnCase, split_note
-from medical_tasks.data import construction
-from medical_tasks.data.construction import file_name, read_sheet, refuse, write_sheet
+from medical_tasks.construct.shared import file_name
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow
-from medical_tasks.io.files import WholeFile, open_text, readable
+from medical_tasks.io.files import WholeFile, make_folder, open_text, readable
 from medical_tasks.io.json_records import Field, Record
 from medical_tasks.io.progress import Progress
-from medical_tasks.io.tables import TableRow
+from medical_tasks.io.tables import TableRow, read_sheet, refuse, write_sheet
 
 TOP: Final = 10
 """Notes a message (paper)."""
@@ -156,11 +157,11 @@ def _recipe(
     source: Path, folder: Path, top: int, *, coded_posts: bool, coded_notes: bool
 ) -> dict[str, Any]:
     """What decides the candidates."""
-    post_codes = construction.text_sha256(folder / files.POST_CODES) if coded_posts else None
-    note_codes = construction.text_sha256(folder / files.NOTE_CODES) if coded_notes else None
+    post_codes = file_sha256(folder / files.POST_CODES) if coded_posts else None
+    note_codes = file_sha256(folder / files.NOTE_CODES) if coded_notes else None
     return {
-        "notes_sha256": construction.text_sha256(source),
-        "posts_sha256": construction.text_sha256(folder / files.POSTS),
+        "notes_sha256": file_sha256(source),
+        "posts_sha256": file_sha256(folder / files.POSTS),
         "post_codes_sha256": post_codes,
         "note_codes_sha256": note_codes,
         "ranking": {"method": "bm25, lucene", "k1": K1, "b": B, "words": WORDS},
@@ -214,7 +215,7 @@ def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
 
 
 def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
-    place = construction.make_folder(folder / files.NOTES)
+    place = make_folder(folder / files.NOTES)
     seen: set[str] = set()
     for note in read_notes(source, only=names):
         if note.id in seen:

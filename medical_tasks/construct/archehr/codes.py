@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.construct.archehr import files
 from medical_tasks.construct.archehr.files import is_id, one_line, read_table
 from medical_tasks.construct.archehr.posts import Post, load_posts
 from medical_tasks.construct.options import ArchehrExpand
-from medical_tasks.data import construction
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import open_text, packaged
 from medical_tasks.io.json_records import Field, is_list_of, is_text
@@ -68,7 +69,7 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
         found[cells["id"].strip()].setdefault(code, description)
     if not any(found.values()):
         raise UsageError(f"{source}: names none of the {len(posts):,} messages that were kept.")
-    recipe = {"source_sha256": construction.text_sha256(source), "rows_of_others": others}
+    recipe = {"source_sha256": file_sha256(source), "rows_of_others": others}
     return _noted(folder, "posts", {**recipe, **_written(folder, posts, found)})
 
 
@@ -77,7 +78,7 @@ def codes_from_model(arguments: ArchehrExpand, name: str) -> dict[str, Any]:
     folder = arguments.folder
     posts = load_posts(folder)
     _check_unused(folder)
-    settings = {"prompts": _TEMPLATE, "posts": construction.text_sha256(folder / files.POSTS)}
+    settings = {"prompts": _TEMPLATE, "posts": file_sha256(folder / files.POSTS)}
     how: Any = {
         "template": _TEMPLATE,
         "read": read_codes,
@@ -150,7 +151,7 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
     if not place.exists():
         return {}
     made = (_expansion(folder).get("posts") or {}).get("sha256")
-    if made != construction.text_sha256(place):
+    if made != file_sha256(place):
         raise UsageError(
             f"{place}: was changed since it was written. Do this step again: construct archehr expand."
         )
@@ -231,8 +232,8 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
 
     digest = construction.write_lines(folder / files.NOTE_CODES, lines())
     made = {
-        "codes_sha256": construction.text_sha256(codes),
-        "dictionary_sha256": construction.text_sha256(dictionary),
+        "codes_sha256": file_sha256(codes),
+        "dictionary_sha256": file_sha256(dictionary),
         "admissions": len(admissions),
         "codes": rows,
         "without_description": unknown,

@@ -12,7 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from medical_tasks.data import construction
+import medical_tasks.construct.shared as construction
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_header, stream_rows
 from medical_tasks.io.files import WholeFile
@@ -40,7 +41,7 @@ def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
     """
     digests = made.get("sha256")
     known = digests.get(path.name) if isinstance(digests, dict) else None
-    if known is None or not path.exists() or construction.text_sha256(path) != known:
+    if known is None or not path.exists() or file_sha256(path) != known:
         raise UsageError(
             f"{path}: was changed or moved away since it was written. Do this step again: construct archehr {step}."
         )

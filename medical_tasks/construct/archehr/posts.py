@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.construct.archehr import files
 from medical_tasks.construct.archehr.files import (
     LONGEST_ID,
@@ -22,9 +23,9 @@ from medical_tasks.construct.archehr.files import (
     one_line,
     read_table,
 )
-from medical_tasks.data import construction
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import packaged, read_text, readable
+from medical_tasks.io.files import make_folder, packaged, read_text, readable
 from medical_tasks.io.json_records import Field, is_list_of, is_text, read_records
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -63,7 +64,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
         raise MissingError(
             f"{source}: no such file. Give --source a CSV file with the columns id and text."
         )
-    recipe = {"source_sha256": construction.text_sha256(source), "keywords": list(words)}
+    recipe = {"source_sha256": file_sha256(source), "keywords": list(words)}
     place = folder / files.FILTER
     there, differing = construction.kept_step(place, recipe, step="archehr filter")
     if differing:
@@ -73,7 +74,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     if there:
         files.checked_step(folder / files.POSTS, there, step="filter, in another --folder")
         return there
-    construction.make_folder(folder)
+    make_folder(folder)
     counts: Counter[str] = Counter()
     read = {"posts": 0, "empty": 0, "kept": 0}
 

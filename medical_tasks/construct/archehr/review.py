@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.release import (
     CASES_FILE,
@@ -39,12 +40,11 @@ from medical_tasks.construct.archehr.rounds import (
     write_cases,
 )
 from medical_tasks.construct.archehr.sheets import COLUMNS, Reading, SheetCheck
-from medical_tasks.data import construction
-from medical_tasks.data.construction import checked_seed, make_folder, read_sheet, refuse
+from medical_tasks.construct.shared import checked_seed
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.files import WholeFile
+from medical_tasks.io.files import WholeFile, make_folder
 from medical_tasks.io.json_records import is_list_of, is_text, one_of
-from medical_tasks.io.tables import TableRow
+from medical_tasks.io.tables import TableRow, read_sheet, refuse
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,10 +15,11 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.archehr_qa.release import LABELS, AnswerSentence, Sentence
 from medical_tasks.construct.archehr import files
 from medical_tasks.construct.archehr.files import one_line, without_controls
-from medical_tasks.data import construction
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.json_records import Field, is_list_of, is_text, one_of
 from medical_tasks.scoring.sentences import split_sentences
@@ -205,7 +206,7 @@ def load_shares(folder: Path, number: int) -> dict[str, Any]:
         )
     shares = construction.read_json(round_folder(folder, number) / SHARES, step="archehr sheet")
     before = round_folder(folder, number - 1) / CASES
-    if not before.exists() or shares.get("cases_sha256") != construction.text_sha256(before):
+    if not before.exists() or shares.get("cases_sha256") != file_sha256(before):
         raise UsageError(
             f"{before}: was changed since the sheets of round {number} were written of it. Import the round before again as it "
             "was, or begin the rounds anew in another --folder."

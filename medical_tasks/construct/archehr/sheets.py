@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.align import chosen_cases
@@ -27,9 +28,10 @@ from medical_tasks.construct.archehr.rounds import (
     OwnCase,
     write_cases,
 )
-from medical_tasks.data import construction
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.io.cell_forms import is_formula_error
+from medical_tasks.io.files import make_folder
 from medical_tasks.io.tables import TableRow
 
 COLUMNS: Final = (
@@ -103,19 +105,19 @@ def export_sheets(
     made: dict[str, Any] = {
         "schema_version": 1,
         "round": number,
-        "cases_sha256": construction.text_sha256(before / rounds.CASES),
+        "cases_sha256": file_sha256(before / rounds.CASES),
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
         **construction.shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
     }
-    construction.make_folder(place)
+    make_folder(place)
     refusal = (
         f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
         "on them. Repeat that command, or move this folder away to export them anew."
     )
     construction.keep_once(place / rounds.SHARES, made, step="archehr sheet", refusal=refusal)
-    sheets = construction.make_folder(place / rounds.SHEETS)
+    sheets = make_folder(place / rounds.SHEETS)
     files.write_guidelines(sheets)
     own = made["sheets"].items()
     rows = {name: _all_rows(cases, ids, {"round": number, "reviewer": name}) for name, ids in own}
@@ -126,7 +128,7 @@ def export_sheets(
 def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[str, OwnCase]:
     cases = chosen_cases(folder, chosen)
     if rounds.latest(folder, rounds.SHARES) == 0:
-        construction.make_folder(place)
+        make_folder(place)
         write_cases(place / rounds.CASES, cases)
         return {case.id: case for case in cases}
     there = rounds.cases_of(folder, 0)

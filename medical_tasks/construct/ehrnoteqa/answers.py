@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
@@ -22,19 +23,14 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
 from medical_tasks.construct.options import EhrnoteqaAnswerSheet
-from medical_tasks.data import construction
-from medical_tasks.data.construction import (
-    file_name,
-    read_sheet,
-    refuse,
-    write_table,
-)
+from medical_tasks.construct.shared import file_name
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import run_data, subset
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.cells import escaped
-from medical_tasks.io.files import WholeFile
+from medical_tasks.io.files import WholeFile, make_folder
 from medical_tasks.io.json_records import Field, is_text
-from medical_tasks.io.tables import TableRow
+from medical_tasks.io.tables import TableRow, read_sheet, refuse, write_table
 from medical_tasks.spec import Item
 
 KEY: Final = "key.json"
@@ -78,11 +74,11 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
         "left_out": len(items) - len(complete),
         **construction.shared_sheets(list(chosen), reviewers, overlap=overlap, seed=seed),
     }
-    construction.make_folder(folder)
+    make_folder(folder)
     refusal = f"{folder}: holds sheets of other answers or with other settings. Give another --out."
     construction.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
     construction.write_lines(folder / ANSWERS, answers)
-    sheets = construction.make_folder(folder / files.SHEETS)
+    sheets = make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, {item.id: item.fields["notes"] for item in chosen.values()})
     of_question = {
         name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))
@@ -244,9 +240,7 @@ def write_scores(
     An empty answer is wrong for those who marked another answer to its question.
     """
     key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
-    if (folder / ANSWERS).exists() and construction.text_sha256(folder / ANSWERS) != key.get(
-        "answers_sha256"
-    ):
+    if (folder / ANSWERS).exists() and file_sha256(folder / ANSWERS) != key.get("answers_sha256"):
         raise UsageError(
             f"{folder / ANSWERS}: was changed since it was written. Give the folder as answer-sheet left it."
         )

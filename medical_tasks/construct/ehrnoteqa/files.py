@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
-from medical_tasks.data import construction
-from medical_tasks.data.construction import text_sha256
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.io.json_records import Field
 
@@ -59,7 +59,7 @@ def load_patients(folder: Path) -> list[Patient]:
     patients = construction.read_lines(folder / PATIENTS, _PATIENT_FIELDS, step="ehrnoteqa sample")
     digests = made.get("sha256", {})
     for name in (NOTES, PATIENTS):
-        if digests.get(name) != text_sha256(folder / name):
+        if digests.get(name) != file_sha256(folder / name):
             raise UsageError(
                 f"{folder / name}: was changed since it was written. Take the sample again, in another --folder."
             )

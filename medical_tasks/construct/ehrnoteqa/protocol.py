@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.files import load_patients
 from medical_tasks.construct.options import EhrnoteqaGenerate
-from medical_tasks.data import construction
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.io.files import one_line, packaged
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Question, Unreadable
@@ -46,7 +47,7 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
     patients = load_patients(folder)
     settings = {
         "prompts": _TEMPLATE,
-        "sample": construction.text_sha256(folder / files.NOTES),
+        "sample": file_sha256(folder / files.NOTES),
         "seed": seed,
     }
     usual = {"temperature": TEMPERATURE}

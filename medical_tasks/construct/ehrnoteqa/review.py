@@ -15,21 +15,18 @@ from operator import eq
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.files import load_patients
 from medical_tasks.construct.ehrnoteqa.protocol import same_text
-from medical_tasks.data import construction
-from medical_tasks.data.construction import (
-    file_name,
-    read_sheet,
-    refuse,
-)
+from medical_tasks.construct.shared import file_name
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.io.cell_forms import is_formula_error
-from medical_tasks.io.files import WholeFile, one_line
+from medical_tasks.io.files import WholeFile, make_folder, one_line
 from medical_tasks.io.json_records import Field, is_text
-from medical_tasks.io.tables import TableRow
+from medical_tasks.io.tables import TableRow, read_sheet, refuse
 
 CHOICE_COLUMNS: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 COLUMNS: Final = (
@@ -64,7 +61,7 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
     """Reads the drafts of a construction."""
     made = construction.read_json(folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate")
     place = folder / files.DRAFTS
-    if place.exists() and made.get("sha256") != construction.text_sha256(place):
+    if place.exists() and made.get("sha256") != file_sha256(place):
         raise UsageError(
             f"{place}: was changed since it was written. Edit the sheets instead; to write it anew, move it away and do this step "
             "again: construct ehrnoteqa generate."
@@ -82,7 +79,7 @@ def export_sheets(
     drafts = load_drafts(folder)
     made: dict[str, Any] = {
         "schema_version": 1,
-        "drafts_sha256": construction.text_sha256(folder / files.DRAFTS),
+        "drafts_sha256": file_sha256(folder / files.DRAFTS),
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
@@ -93,7 +90,7 @@ def export_sheets(
         f"{files.SHARES} and {files.SHEETS} away first."
     )
     construction.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
-    sheets = construction.make_folder(folder / files.SHEETS)
+    sheets = make_folder(folder / files.SHEETS)
     write_notes(
         sheets / NOTES_FOLDER,
         {each.id: each.notes for each in load_patients(folder) if each.id in drafts},
@@ -109,7 +106,7 @@ def export_sheets(
 
 def write_notes(folder: Path, notes: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Writes the notes under each id as one text, for its owner alone."""
-    construction.make_folder(folder)
+    make_folder(folder)
     for identifier, own in notes.items():
         with WholeFile(folder / file_name(identifier), private=True) as part:
             for number, note in enumerate(own, start=1):
@@ -235,7 +232,7 @@ def import_sheets(
     """
     drafts = load_drafts(folder)
     shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
-    if shares.get("drafts_sha256") != construction.text_sha256(folder / files.DRAFTS):
+    if shares.get("drafts_sha256") != file_sha256(folder / files.DRAFTS):
         raise UsageError(
             f"{folder}: the sheets were exported of other drafts than are there now. Export them again."
         )

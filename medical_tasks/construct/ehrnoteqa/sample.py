@@ -13,14 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, NoteRow, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.construct.ehrnoteqa import files
-from medical_tasks.data import construction
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import stream_rows
-from medical_tasks.io.files import read_text
+from medical_tasks.io.files import make_folder, read_text
 from medical_tasks.io.progress import reading
 from medical_tasks.models.checkpoint import check_config
 
@@ -118,7 +118,7 @@ def make_sample(
         raise MissingError(
             f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz."
         )
-    construction.make_folder(folder)
+    make_folder(folder)
     recipe: dict[str, Any] = {
         "source": {"name": source.name, "sha256": file_sha256(source)},
         "tokenizer": dict(counter.identity),

@@ -23,15 +23,9 @@ from medical_tasks.construct.options import (
     EhrnoteqaScores,
     EhrnoteqaSheet,
 )
-from medical_tasks.data.construction import (
-    check_answered,
-    checked_seed,
-    numbers,
-    parse_names,
-    tell_private,
-)
+from medical_tasks.construct.shared import check_answered, checked_seed, numbers, parse_names
 from medical_tasks.errors import UsageError
-from medical_tasks.io.output import tell
+from medical_tasks.io.output import tell, tell_private
 from medical_tasks.io.table import align
 
 

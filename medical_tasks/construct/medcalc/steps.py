@@ -16,6 +16,7 @@ from operator import eq
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+import medical_tasks.construct.shared as construction
 import medical_tasks.options as declared
 from medical_tasks.benchmarks.medcalc_bench.data import (
     CREDENTIALED,
@@ -38,21 +39,23 @@ from medical_tasks.construct.options import (
     MedcalcRelease,
     MedcalcSheet,
 )
-from medical_tasks.data import construction
-from medical_tasks.data.construction import (
-    check_answered,
-    checked_seed,
-    ranked,
-    tell_private,
-)
+from medical_tasks.construct.shared import check_answered, checked_seed, ranked
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
-from medical_tasks.io.files import WholeFile, readable
+from medical_tasks.io.files import WholeFile, make_folder, readable
 from medical_tasks.io.json_records import is_text
-from medical_tasks.io.output import tell
+from medical_tasks.io.output import tell, tell_private
 from medical_tasks.io.table import align
-from medical_tasks.io.tables import TableRow, folded, has_columns, read_table
+from medical_tasks.io.tables import (
+    TableRow,
+    folded,
+    has_columns,
+    read_sheet,
+    read_table,
+    refuse,
+    write_sheet,
+)
 from medical_tasks.models.usage import usage_said
 from medical_tasks.runs.asking import asked
 from medical_tasks.scoring.agreement import cohen_interval
@@ -142,7 +145,7 @@ def _by_words(
         "No model judges who is eligible: the reviewers must."
     )
     recipe = {**settings, "model": {"name": LEXICAL}}
-    outcome = construction.make_folder(arguments.folder) / _EXTRACT
+    outcome = make_folder(arguments.folder) / _EXTRACT
     if outcome.is_file():
         before = construction.read_json(outcome, step="medcalc extract")
         if any(before.get(name) != value for name, value in recipe.items()):
@@ -316,11 +319,11 @@ def _sheet(arguments: MedcalcSheet) -> int:
     shares = construction.shared_sheets(
         list(pairs), names, overlap=arguments.overlap or 0, seed=seed
     )
-    made = {"pairs_sha256": construction.text_sha256(folder / _PAIRS), **shares}
+    made = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
     refusal = f"{folder}: sheets were exported with other settings. Repeat that command, or move them away."
     construction.keep_once(folder / _SHARES, made, step="medcalc sheet", refusal=refusal)
-    sheets = construction.make_folder(folder / "sheets")
-    construction.make_folder(sheets / "notes")
+    sheets = make_folder(folder / "sheets")
+    make_folder(sheets / "notes")
     for pair in pairs.values():
         with WholeFile(
             sheets / "notes" / construction.file_name(pair["note_id"]), private=True
@@ -348,13 +351,11 @@ def _import(arguments: MedcalcImport) -> int:
     )  # no earlier review is released for one that does not end
     pairs, shares = _pairs(folder), construction.read_json(folder / _SHARES, step="medcalc sheet")
     rows = [
-        row
-        for path in arguments.paths
-        for row in construction.read_sheet(path, COLUMNS, numbers="correction")
+        row for path in arguments.paths for row in read_sheet(path, COLUMNS, numbers="correction")
     ]
     place = folder / "adjudication.csv"
     if place.exists() and ADJUDICATOR not in {_reviewed(row)[0] for row in rows}:
-        rows += construction.read_sheet(place, COLUMNS)
+        rows += read_sheet(place, COLUMNS)
     marks, absent = _read_marks(arguments, rows, pairs, shares["sheets"])
     decided = marks.pop(ADJUDICATOR, {})
     agreement = [*_agreement(marks, pairs)]
@@ -421,7 +422,7 @@ def _read_marks(
         name: len(expected[name] - own.keys()) for name, own in marks.items() if name != ADJUDICATOR
     }
     said = [f"the sheet of {name}: {count} rows are lost" for name, count in lost.items() if count]
-    construction.refuse([*problems, *unsaid, *said])
+    refuse([*problems, *unsaid, *said])
     return marks, absent
 
 
@@ -448,7 +449,7 @@ def _adjudicated(
         for cell, cells in held.items()
     }
     filled = ({**row, "note": f"sheets/{row['note']}", **told.get(cell, {})} for cell, row in made)
-    construction.write_sheet(path, COLUMNS, filled)
+    write_sheet(path, COLUMNS, filled)
     raise IncompleteError(
         f"{len(waiting):,} attributes wait for adjudication in {path}: what was extracted, and in comment what each says. "
         "Have it marked as the other sheets, and import all of them together."
@@ -536,7 +537,7 @@ def _release(arguments: MedcalcRelease) -> int:
         raise UsageError(
             f"{folder}: no note is left for the test part. Give more notes, or a smaller --train."
         )
-    place = construction.make_folder(folder / "release")
+    place = make_folder(folder / "release")
     shown: dict[str, Any] = {}
     for split, some in sides.items():
         start = 1 if split == "test" else 1 + len(sides["test"])

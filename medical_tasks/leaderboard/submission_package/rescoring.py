@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from medical_tasks.errors import UsageError
+from medical_tasks.io.store import Store
 from medical_tasks.io.untrusted import shown
 from medical_tasks.judges.base import Judge, JudgeOptions, Question, Unreadable, Unscored, Verdict
 from medical_tasks.judges.case import UNREADABLE, asked_sha256
@@ -259,9 +260,9 @@ class Replay(RunJudge):
     unread: Mapping[tuple[str, str], str] = {}
     """Question and hash to a reply that could not be read, as the package says."""
 
-    def task_judge(self, task: TaskSpec) -> TaskJudge:
+    def task_judge(self, task: TaskSpec, store: Store | None = None) -> TaskJudge:
         """The verdicts, looked up question by question."""
-        task_judge = super().task_judge(task)
+        task_judge = super().task_judge(task, store)
         self.checked = _Checked(task_judge.judging.judge, self.unread)
         task_judge.judging = replace(task_judge.judging, judge=self.checked)
         return task_judge

@@ -1,1 +1,4 @@
-"""Concepts of the UMLS in texts: an index over the user's own Metathesaurus files (nothing of it is here), and matchers over it."""
+"""Concepts of the UMLS in texts.
+
+An index over the user's own Metathesaurus files (nothing of it is here), and matchers over it.
+"""

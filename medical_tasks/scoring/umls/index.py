@@ -1,11 +1,12 @@
 """The index of UMLS terms on disk: built once in little memory from MRCONSO.RRF and MRSTY.RRF, looked up by hash.
 
-    umls.json      what it was made from, and how; written last, so that a folder without it is no index
-    hashes.u64     the terms' hashes, sorted, 8 bytes each, the lowest byte first
-    places.u64     where each term's record begins in records.bin; one more for the end
-    records.bin    a term, a zero byte, its concepts' ids
+    umls.json      what it was made from, and how; written last, so that a folder without it is no
+    index hashes.u64     the terms' hashes, sorted, 8 bytes each, the lowest byte first places.u64
+    where each term's record begins in records.bin; one more for the end records.bin    a term, a
+    zero byte, its concepts' ids
 
-Columns: UMLS Reference Manual, chapter 3.3. Suppressed and obsolete strings count, as in QuickUMLS; texts are decomposed (NFKD).
+Columns: UMLS Reference Manual, chapter 3.3. Suppressed and obsolete strings count, as in QuickUMLS;
+texts are decomposed (NFKD).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from medical_tasks.io.progress import Progress
 if TYPE_CHECKING:
     import numpy as np
 
-# What decomposing does not bring to ASCII: punctuation of typesetters, and letters without a base letter.
+# What decomposing does not bring to ASCII: punctuation of typesetters, and letters without a base
+# letter.
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("‘’‚′´ʼ", "'"),
@@ -63,7 +65,8 @@ class Folding:
     """What an index makes of terms."""
 
     lowercase: bool = False  # case is folded (QuickUMLS's option -L)
-    # letters are brought to ASCII (its option -U, by decomposing and a short table: other scripts than Latin and Greek stay)
+    # letters are brought to ASCII (its option -U, by decomposing and a short table: other scripts
+    # than Latin and Greek stay)
     ascii_only: bool = False
 
     def stored(self, term: str) -> str:
@@ -72,7 +75,10 @@ class Folding:
         return unicodedata.normalize("NFKD", _to_ascii(text) if self.ascii_only else text)
 
     def asked(self, stretch: str) -> str:
-        """Writes a stretch of a text to be looked up; all in capitals it finds terms in small letters only."""
+        """Writes a stretch of a text to be looked up.
+
+        All in capitals it finds terms in small letters only.
+        """
         text = _to_ascii(stretch) if self.ascii_only else stretch
         return text.lower() if self.lowercase or text.isupper() else text
 
@@ -89,7 +95,8 @@ def _to_ascii(text: str) -> str:
 GROUPS = {
     "Anatomy": "T017 T018 T021 T022 T023 T024 T025 T026 T029 T030 T031",
     "Chemicals & Drugs": (
-        "T103 T104 T109 T114 T116 T120 T121 T122 T123 T125 T126 T127 T129 T130 T131 T192 T195 T196 T197 T200"
+        "T103 T104 T109 T114 T116 T120 T121 T122 T123 T125 T126 T127 T129 T130 T131 T192 T195 "
+        "T196 T197 T200"
     ),
     "Devices": "T074 T075 T203",
     "Disorders": "T019 T020 T033 T037 T046 T047 T048 T049 T050 T184 T190 T191",
@@ -113,7 +120,10 @@ _AS_WRITTEN = Folding()
 
 @dataclass(frozen=True, kw_only=True)
 class IndexInfo:
-    """What an index holds: English `strings` of MRCONSO (`source`: its SHA-256), those not in MRSTY, and terms."""
+    """What an index holds.
+
+    English `strings` of MRCONSO (`source`: its SHA-256), those not in MRSTY, and terms.
+    """
 
     lowercase: bool
     ascii_only: bool
@@ -127,7 +137,10 @@ class IndexInfo:
 def build_index(
     umls: Path, out: Path, *, folding: Folding = _AS_WRITTEN, types: frozenset[str] = MEDCON_TYPES
 ) -> IndexInfo:
-    """Builds an index from the folder of MRCONSO.RRF and MRSTY.RRF; an index in `out` is replaced."""
+    """Builds an index from the folder of MRCONSO.RRF and MRSTY.RRF.
+
+    An index in `out` is replaced.
+    """
     strings, semantic = find_file(umls, "MRCONSO.RRF"), find_file(umls, "MRSTY.RRF")
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -139,7 +152,8 @@ def build_index(
             terms = _join_parts(Path(stage), out)
             if not terms:
                 raise UsageError(
-                    f"{strings}: holds no English string of an accepted type with up to {WINDOW} words."
+                    f"{strings}: holds no English string of an accepted type with up to {WINDOW} "
+                    "words."
                 )
             info = IndexInfo(**asdict(folding), terms=terms, **counted, types=tuple(sorted(types)))
             written = Path(stage) / _INFO
@@ -260,7 +274,10 @@ class UmlsIndex:
         self._file.close()
 
     def find(self, asked: Sequence[str]) -> list[tuple[int, str, tuple[str, ...]]]:
-        """Looks up terms as `Folding.asked` writes them; returns position, term as stored and sorted ids of those there."""
+        """Looks up terms as `Folding.asked` writes them.
+
+        Returns position, term as stored and sorted ids of those there.
+        """
         import numpy as np
 
         terms = [
@@ -293,8 +310,9 @@ class UmlsIndex:
 
 
 STEPS = (
-    "The UMLS needs a licence of your own, which is free: ask for one at https://uts.nlm.nih.gov/uts/signup-login (some days), "
-    "download the Metathesaurus (MRCONSO.RRF and MRSTY.RRF of https://www.nlm.nih.gov/research/umls/licensedcontent/"
+    "The UMLS needs a licence of your own, which is free: ask for one at "
+    "https://uts.nlm.nih.gov/uts/signup-login (some days), download the Metathesaurus "
+    "(MRCONSO.RRF and MRSTY.RRF of https://www.nlm.nih.gov/research/umls/licensedcontent/"
     "umlsknowledgesources.html; ACI-BENCH used release 2022AA) and put both files in one folder."
 )
 
@@ -313,7 +331,10 @@ def find_file(folder: Path, name: str) -> Path:
 
 
 def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
-    """Reads by the number of a concept's id: 0 not in the file, 1 of other types alone, 2 of a type asked for."""
+    """Reads by the number of a concept's id.
+
+    0 not in the file, 1 of other types alone, 2 of a type asked for.
+    """
     flags = bytearray(_CONCEPTS)
     asked = {each.encode() for each in types}
     line = 0
@@ -335,12 +356,16 @@ def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
 def read_strings(
     path: Path, on_read: Callable[[int], None], digest: hashlib._Hash
 ) -> Generator[tuple[int, int, str], None, None]:
-    """Reads the English strings: line, number of the concept's id, string; `digest` is given every unpacked byte."""
+    """Reads the English strings: line, number of the concept's id, string.
+
+    `digest` is given every unpacked byte.
+    """
     for line, row in enumerate(_lines(path, on_read, digest), start=1):
         fields = row.split(b"|", _STRING + 1)
         if len(fields) < _STRING + 2:
             raise UsageError(
-                f"{path}: line {line} has {len(fields)} fields, expected 18 (CUI|LAT|...|STR|...). {_AGAIN}"
+                f"{path}: line {line} has {len(fields)} fields, expected 18 (CUI|LAT|...|STR|...). "
+                f"{_AGAIN}"
             )
         if fields[1] != b"ENG":
             continue

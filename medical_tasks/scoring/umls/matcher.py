@@ -1,7 +1,8 @@
 """Concepts of texts by exact lookup: what QuickUMLS finds at a threshold of 1 (docs/medcon.md), without its near-exact slips.
 
-QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose pieces are the same in another order. In its
-overlap rule a stretch with accents, whose pieces differ from the decomposed term's, comes behind those without; that is kept.
+QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose pieces are the
+same in another order. In its overlap rule a stretch with accents, whose pieces differ from the
+decomposed term's, comes behind those without; that is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import importlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -35,24 +36,23 @@ def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
 
 
 def phrases(text: str, tokens: Sequence[Token]) -> list[Span]:
-    """Finds what may be a phrase (`archehr`); the text's last token once more at the end, if it may end one."""
+    """Finds what may be a phrase (`archehr`).
+
+    The text's last token once more at the end, if it may end one.
+    """
     ends = [end if word.ends else 0 for _, end, word in tokens]
     left_out = {place for place, (_, _, word) in enumerate(tokens) if word.left_out}
     found: list[Span] = []
     for first, (start, _, (_, begins, _, alone, _)) in enumerate(tokens):
-        if begins:
-            shortest = first if alone else first + 1
-            longest = first + WINDOW
-            if not left_out or left_out.isdisjoint(range(first, longest)):
-                for end in ends[shortest:longest]:
-                    if end - start >= SHORTEST:
-                        found.append((start, end, text[start:end]))
-            else:
-                found += [
-                    (start, end, _without(tokens[first : last + 1]))
-                    for last, end in enumerate(ends[shortest:longest], shortest)
-                    if end - start >= SHORTEST
-                ]
+        if not begins:
+            continue
+        shortest = first if alone else first + 1
+        longest = first + WINDOW
+        whole = left_out.isdisjoint(range(first, longest))
+        for last, end in enumerate(ends[shortest:longest], shortest):
+            if end - start >= SHORTEST:
+                words = text[start:end] if whole else _without(tokens[first : last + 1])
+                found.append((start, end, words))
     if tokens and tokens[-1][2].ends and len(tokens[-1][2].text) >= SHORTEST:
         start, end, word = tokens[-1]
         found.append((start, end, word.text))
@@ -84,13 +84,22 @@ _PARTS = frozenset({"ADP", "DET"})
 
 
 class Word(NamedTuple):
-    """What a token is, wherever it stands."""
+    """What a token is, wherever it stands.
 
-    text: str  # verbatim
-    begins: bool  # whether a phrase may begin with it: no white space, punctuation, determiner or preposition
-    ends: bool  # whether a phrase may end with it: begins, and is no stop word
-    alone: bool  # whether it may be a phrase by itself: is no stop word and not like a number
-    left_out: bool  # whether it is left out inside a phrase: a determiner
+    Attributes:
+        text: verbatim.
+        begins: whether a phrase may begin with it: no white space, punctuation, determiner or
+            preposition.
+        ends: whether a phrase may end with it: begins, and is no stop word.
+        alone: whether it may be a phrase by itself: is no stop word and not like a number.
+        left_out: whether it is left out inside a phrase: a determiner.
+    """
+
+    text: str
+    begins: bool
+    ends: bool
+    alone: bool
+    left_out: bool
 
 
 Token = tuple[int, int, Word]  # its characters in the text, from and to; what it is
@@ -106,7 +115,8 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
             f"{install_command('medcon')}; no model is needed."
         ) from error
     rules = spacy.blank("en").tokenizer
-    # spaCy cuts at white space first, and what stands between without a look to its sides: each such piece is cut once.
+    # spaCy cuts at white space first, and what stands between without a look to its sides: each
+    # such piece is cut once.
     known: dict[str, list[Token]] = {}
 
     def cut(piece: str) -> list[Token]:
@@ -125,27 +135,31 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
         return tokens
 
     def tokens(text: str) -> list[Token]:
-        found: list[Token] = []
-        if (pieces := text.split()) == text.split(" "):  # no white space but single spaces
-            begin = 0
-            for piece in pieces:
-                for start, end, word in known.get(piece) or cut(piece):
-                    found.append((begin + start, begin + end, word))
-                begin += len(piece) + 1
-            return found
-        for match in _SPACE_OR_WORD.finditer(text):
-            begin, piece = match.start(), match[0]
-            if (
-                piece.isspace() and begin and piece.startswith(" ")
-            ):  # the first space belongs to the token before it
-                begin, piece = begin + 1, piece[1:]
-                if not piece:
-                    continue
-            for start, end, word in known.get(piece) or cut(piece):
-                found.append((begin + start, begin + end, word))
-        return found
+        return [
+            (begin + start, begin + end, word)
+            for begin, piece in _words_and_blanks(text)
+            for start, end, word in known.get(piece) or cut(piece)
+        ]
 
     return tokens
+
+
+def _words_and_blanks(text: str) -> Iterator[tuple[int, str]]:
+    """The words of a text and the white space between them, but for single spaces, with their places."""
+    words = text.split()
+    if words == text.split(" "):  # no white space but single spaces
+        begin = 0
+        for word in words:
+            yield begin, word
+            begin += len(word) + 1
+        return
+    for match in _SPACE_OR_WORD.finditer(text):
+        begin, piece = match.start(), match[0]
+        if begin and piece.isspace():
+            # The first space belongs to the token before it.
+            begin, piece = begin + piece.startswith(" "), piece.removeprefix(" ")
+        if piece:
+            yield begin, piece
 
 
 VARIANTS: Mapping[str, Callable[[str, Sequence[Token]], list[Span]]] = {
@@ -169,7 +183,10 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """Finds concepts; `parts` are words in small letters that are determiners (`DET`) or prepositions (`ADP`)."""
+    """Finds concepts.
+
+    `parts` are words in small letters that are determiners (`DET`) or prepositions (`ADP`).
+    """
 
     def __init__(
         self, index: UmlsIndex, *, variant: str, parts: Mapping[str, str] = CLOSED_CLASSES
@@ -182,7 +199,10 @@ class Matcher:
         self._known: dict[str, _Hit | None] = {}  # stretches that were looked up
 
     def matches(self, text: str) -> list[Match]:
-        """Finds stretches that do not overlap, chosen in this order: most like their term, longest, earliest."""
+        """Finds stretches that do not overlap, chosen in this order.
+
+        Most like their term, longest, earliest.
+        """
         if len(self._known) > _MOST_KNOWN_SPANS:
             self._known.clear()
         spans = self._spans(text, self._tokens(text))

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import medical_tasks.construct.shared as construction
 from measurements.ehrnoteqa_twin import NOTES_FILE, write_twin
 from medical_tasks.cli.entry import main
 from medical_tasks.construct.ehrnoteqa import files
-from medical_tasks.data import construction
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.fault_server import Call
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
 from medical_tasks.cli.entry import main
 from medical_tasks.construct.ehrnoteqa.answers import COLUMNS, write_scores
-from medical_tasks.data import construction
-from medical_tasks.data.construction import write_sheet
 from medical_tasks.io.cells import plain
+from medical_tasks.io.tables import write_sheet
 from medical_tasks.lab.score_table import read_scores
 from tests.case_tables import tabled
 from tests.construct.ehrnoteqa.construction_files import (

@@ -11,15 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.data.construction import (
-    file_name,
-    parse_names,
-    read_sheet,
-    share_out,
-    sheet_order,
-    write_sheet,
-)
+from medical_tasks.construct.shared import file_name, parse_names, share_out, sheet_order
 from medical_tasks.errors import MedicalTasksError
+from medical_tasks.io.tables import read_sheet, write_sheet
 
 COLUMNS = ("id", "text")
 SECRET = "swallowed a marble"

@@ -1,11 +1,10 @@
-"""What constructions of a benchmark on one's own notes share: files, sheets for spreadsheet programs, and who gets which rows.
+"""What constructions share: files that one step writes and another reads, and who gets which rows.
 
 Files are for their owner alone, and written whole or not at all.
 """
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import hashlib
 import json
@@ -22,32 +21,13 @@ from medical_tasks.errors import (
     UsageError,
     check_least,
     listed,
-    system_reason,
 )
-from medical_tasks.io.cells import escaped, table_cell
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
-from medical_tasks.io.output import tell
-from medical_tasks.io.tables import TableRow, read_exactly
+from medical_tasks.io.tables import write_sheet
 
 
-def make_folder(path: Path) -> Path:
-    """Makes a folder that only its owner can enter; one that is there is left as it is."""
-    path = path.expanduser()
-    if path.exists() and not path.is_dir():
-        raise UsageError(f"{path}: is a file; a folder is needed. Give another name.")
-    try:
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.mkdir(mode=0o700)
-    except OSError as error:
-        raise IncompleteError(
-            f"{path}: cannot be made ({system_reason(error)}). Give another name."
-        ) from error
-    return path
-
-
-def numbers(made: Mapping[str, Any]) -> dict[str, int]:
+def numbers(made: Mapping[str, object]) -> dict[str, int]:
     """What of a step's outcome may be shown: its counts."""
     return {name: value for name, value in made.items() if isinstance(value, int)}
 
@@ -57,7 +37,7 @@ def private_field(field: Field) -> Field:
     return dataclasses.replace(field, private=True)
 
 
-def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> str:
+def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> str:
     """Writes a JSON Lines file, whole and for its owner alone, and returns its SHA-256."""
     with WholeFile(path, private=True) as part:
         for line in map(_line, records):
@@ -65,17 +45,17 @@ def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> str:
     return file_sha256(path)
 
 
-def lines_sha256(records: Iterable[Mapping[str, Any]]) -> str:
+def lines_sha256(records: Iterable[Mapping[str, object]]) -> str:
     """SHA-256 of the file that `write_lines` would write."""
     return hashlib.sha256("".join(map(_line, records)).encode()).hexdigest()
 
 
-def _line(record: Mapping[str, Any]) -> str:
+def _line(record: Mapping[str, object]) -> str:
     # ASCII: some readers take other signs than line feeds for line ends.
     return json.dumps(record, ensure_ascii=True) + "\n"
 
 
-def write_json(path: Path, values: Mapping[str, Any], *, indent: int | None = 2) -> None:
+def write_json(path: Path, values: Mapping[str, object], *, indent: int | None = 2) -> None:
     """Writes a JSON file, whole and for its owner alone."""
     with WholeFile(path, private=True) as part:
         part.write(json.dumps(values, indent=indent, ensure_ascii=True) + "\n")
@@ -103,18 +83,12 @@ def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Re
     return list(read_records(path, fields, release=f"file of the step {step}", again=again))
 
 
-text_sha256 = file_sha256
-
-
 def _require(path: Path, step: str) -> None:
     if not path.exists():
         raise MissingError(
-            f"{path}: not there. Do the step before: medical-tasks construct {step}, with this folder."
+            f"{path}: not there. Do the step before: medical-tasks construct {step}, with this "
+            "folder."
         )
-
-
-_MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
-_AGAIN: Final = "Save it as CSV, UTF-8, with all of its columns."
 
 
 def file_name(identifier: str) -> str:
@@ -123,63 +97,25 @@ def file_name(identifier: str) -> str:
     return f"{identifier if safe else 'id-' + identifier.encode().hex()}.txt"
 
 
-def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """Writes a sheet, whole and for its owner alone; an int or a float is written as a number, anything else as text."""
-    with WholeFile(path, private=True) as part:
-        part.write(_MARK)
-        writer = csv.writer(part, lineterminator="\r\n")
-        writer.writerow(columns)
-        for row in rows:
-            cells = (row[name] for name in columns)
-            writer.writerow(
-                [each if type(each) in (int, float) else escaped(str(each)) for each in cells]
-            )
-
-
-def read_sheet(path: Path, columns: Sequence[str], *, numbers: str = "") -> list[TableRow]:
-    """Reads an edited sheet of just these columns, CSV or XLSX, without its empty rows."""
-    return read_exactly(path, columns, form=_AGAIN, numbers=numbers)
-
-
-_LISTED: Final = 20
 _FAILED: Final = 10
-
-
-def tell_private(folder: Path) -> int:
-    """Says that a folder is for its owner alone; the exit code."""
-    tell(
-        f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.",
-        folder=folder,
-    )
-    return 0
 
 
 def check_answered(
     failed: Mapping[str, str], total: int, lack: str, *, then: str, file: str
 ) -> None:
-    """Ends with exit code 5 where a model left some without a usable reply; `file`: where all of them are listed."""
+    """Ends with exit code 5 where a model left some without a usable reply.
+
+    `file`: where all of them are listed.
+    """
     if failed:
         shown = listed(
             [f"{name}: {reason}" for name, reason in failed.items()], _FAILED, between="\n  "
         )
         more = f", in {file}" if len(failed) > _FAILED else ""
         raise IncompleteError(
-            f"{len(failed)} of {total} {lack}:\n  {shown}{more}\n{then}The same command asks again where there was no answer, and "
-            "more --tries where a reply could not be used."
+            f"{len(failed)} of {total} {lack}:\n  {shown}{more}\n{then}The same command asks again "
+            "where there was no answer, and more --tries where a reply could not be used."
         )
-
-
-def refuse(problems: Sequence[str]) -> None:
-    """Reports everything that is wrong with sheets."""
-    if problems:
-        shown = listed(problems, _LISTED, between="\n  ")
-        raise UsageError(f"the sheets cannot be taken in, nothing is written:\n  {shown}")
-
-
-def write_table(path: Path, rows: Iterable[Iterable[object]], *, private: bool = False) -> None:
-    """Writes a table that nobody reads back as CSV, whole or not at all."""
-    with WholeFile(path, private=private) as part:
-        csv.writer(part, lineterminator="\n").writerows(map(table_cell, row) for row in rows)
 
 
 _Each = TypeVar("_Each")
@@ -193,7 +129,8 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
     for name in names:
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, as in a,b,c."
+                f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, as in "
+                "a,b,c."
             )
     if len({name.casefold() for name in names}) < len(names):
         raise UsageError(f"{option} {text!r}: a name stands twice.")
@@ -209,7 +146,10 @@ def checked_seed(seed: int | None) -> int:
 def share_out(
     ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
 ) -> dict[str, tuple[str, ...]]:
-    """Gives each id its names, the first of which decides, as many each; everybody gets `overlap`, whatever the ids' order."""
+    """Gives each id its names, the first of which decides, as many each.
+
+    Everybody gets `overlap`, whatever the ids' order.
+    """
     if not 0 <= overlap <= len(ids):
         raise UsageError(
             f"--overlap must be from 0 to the number of questions, {len(ids):,}, got {overlap:,}."
@@ -235,7 +175,10 @@ def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> 
 def shared_sheets(
     ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
 ) -> dict[str, Any]:
-    """Says who gets which ids, in which order, and who decides about each: what a step of sheets keeps."""
+    """Says who gets which ids, in which order, and who decides about each.
+
+    What a step of sheets keeps.
+    """
     shares = share_out(ids, names, overlap=overlap, seed=seed)
     return {
         "sheets": {name: sheet_order(shares, name, seed=seed) for name in names},
@@ -243,23 +186,29 @@ def shared_sheets(
     }
 
 
-def keep_once(path: Path, made: Mapping[str, Any], *, step: str, refusal: str) -> None:
-    """Writes what was shared out; refuses where it was done otherwise before, since somebody may be at work on that."""
+def keep_once(path: Path, made: Mapping[str, object], *, step: str, refusal: str) -> None:
+    """Writes what was shared out.
+
+    Refuses where it was done otherwise before, since somebody may be at work on that.
+    """
     if path.exists() and read_json(path, step=step) != made:
         raise UsageError(refusal)
     write_json(path, made)
 
 
 def check_exported(
-    path: Path, name: str, lines: Iterable[Mapping[str, Any]], *, step: str, refusal: str
+    path: Path, name: str, lines: Iterable[Mapping[str, object]], *, step: str, refusal: str
 ) -> None:
-    """Refuses to write other lines than those of which sheets were exported: people may be at work on them."""
+    """Refuses to write other lines than those of which sheets were exported.
+
+    People may be at work on them.
+    """
     if path.exists() and read_json(path, step=step).get(name) != lines_sha256(lines):
         raise UsageError(refusal)
 
 
 def kept_step(
-    path: Path, recipe: Mapping[str, Any], *, step: str
+    path: Path, recipe: Mapping[str, object], *, step: str
 ) -> tuple[dict[str, Any], list[str]]:
     """What a step wrote before, {} where it did not, and the names of what its recipe differs in."""
     made = read_json(path, step=step) if path.exists() else {}
@@ -288,7 +237,10 @@ def missing_sheets(
 def each_two(
     marks: Mapping[str, Mapping[_Key, _Each]],
 ) -> Iterator[tuple[list[str], list[_Key], list[_Each], list[_Each]]]:
-    """Each two people who marked the same things: their names, what both marked, and the marks of either."""
+    """Each two people who marked the same things.
+
+    Their names, what both marked, and the marks of either.
+    """
     for one, other in combinations(sorted(marks), 2):
         if both := [each for each in marks[one] if each in marks[other]]:
             yield (
