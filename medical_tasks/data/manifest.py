@@ -1,10 +1,7 @@
-"""Generated files.
+"""Generated files: `tasks.json`, for programs that do not run Python; cards; README's table.
 
-`tasks.json` (every dataset, task and metric, for programs that do not run Python), cards, README's
-table.
-
-They are generated from the specs, checked in, and never read at run time. The project's hold its own
-benchmarks, whatever else is installed; `write_package` makes those of another package.
+They are generated from the specs, checked in, and never read at run time. The project's hold its
+own benchmarks, whatever else is installed; `write_package` makes those of another package.
 """
 
 from __future__ import annotations
@@ -103,7 +100,7 @@ def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
 
 
 def write_manifest(root: Path) -> list[Path]:
-    """Writes `tasks.json`, the packages of `setup.cfg` and README's table into the project's folder; returns what changed."""
+    """Writes the project's `tasks.json`, the packages of `setup.cfg`, README's table; returns what changed."""
     return _written(_of_project(root))
 
 
