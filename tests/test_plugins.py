@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ SPEC = (MCQ / "medical_mcq" / "spec.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Iterator[Path]:
+def package(tmp_path: Path) -> Path:
     """A folder for packages, each of a name of its own: an imported module stays imported."""
     folder = tmp_path / "packages"
     folder.mkdir()
