@@ -286,10 +286,10 @@ def _spare_collections() -> None:
 
 
 def _run_verb(verb: Verb, words: Sequence[str]) -> int:
-    run = load(verb.run)
     if verb.options is None:
-        return int(run(words))
+        return int(load(verb.run)(words))
     typed = read(verb, words)
+    run = load(verb.run)  # after the words: `--help` needs nothing of it
     if not typed.json:
         return _run_with(run, typed)
     from medical_tasks.runs.folder import is_main_process

@@ -64,22 +64,11 @@ def read_scores(
     """
     tables = [_read(path, names, wanted, others=others) for path in paths]
     columns = _unique(column for table in tables for column in table.columns)
-    for column in wanted:
-        if column not in columns:
-            raise UsageError(
-                f"no column {shown(column)} in {', '.join(map(str, paths))}. There are "
-                f"{_listed(columns)}."
-            )
+    _check_wanted(paths, columns, wanted)
     for number, path in enumerate(paths):
         _check_joins(path, tables[number], paths[:number], tables[:number])
     rows = _unique(name for table in tables for name in table.names)
-    scores: dict[str, tuple[float, ...]] = {}
-    for table in tables:
-        number_of = {name: number for number, name in enumerate(table.names)}
-        for column, values in table.scores.items():
-            scores[column] = tuple(
-                values[number_of[name]] if name in number_of else math.nan for name in rows
-            )
+    scores = {column: values for table in tables for column, values in _spread(table, rows).items()}
     return ScoreTable(
         files={path: digest for table in tables for path, digest in table.files.items()},
         names=rows,
@@ -88,6 +77,24 @@ def read_scores(
         texts=_unique(name for table in tables for name in table.texts),
         partial=tuple(name for name in rows if not all(name in table.names for table in tables)),
     )
+
+
+def _check_wanted(paths: Sequence[Path], columns: Sequence[str], wanted: Sequence[str]) -> None:
+    for column in wanted:
+        if column not in columns:
+            raise UsageError(
+                f"no column {shown(column)} in {', '.join(map(str, paths))}. There are "
+                f"{_listed(columns)}."
+            )
+
+
+def _spread(table: ScoreTable, rows: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """A file's columns over the rows of all files, nan where it lacks one."""
+    number_of = {name: number for number, name in enumerate(table.names)}
+    return {
+        column: tuple(values[number_of[name]] if name in number_of else math.nan for name in rows)
+        for column, values in table.scores.items()
+    }
 
 
 def _check_joins(
@@ -124,12 +131,32 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
     table = read_cells(path, form=_FORM)
     _check_shape(path, table)
     header = table.columns
+    texts = [name for name in header if _is_text([row.cells[name] for row in table.rows])]
+    naming = _naming(path, header, texts, names, wanted)
+    columns = [name for name in header if name not in naming]
+    chosen = [name for name in columns if name in wanted or (others and name not in texts)]
+    return ScoreTable(
+        files={str(path): table.content_sha256},
+        names=_names(table.rows, naming),
+        columns=tuple(columns),
+        scores={name: tuple(_number(row, name) for row in table.rows) for name in chosen},
+        texts=tuple(name for name in columns if others and name not in chosen),
+    )
+
+
+def _naming(
+    path: Path,
+    header: Sequence[str],
+    texts: Sequence[str],
+    names: Sequence[str],
+    wanted: Sequence[str],
+) -> Sequence[str]:
+    """The columns that name the rows: those that were given, else the first of texts."""
     for name in names:
         if name not in header:
             raise UsageError(
                 f"{path}: no column {shown(name)} to name the rows. There are {_listed(header)}."
             )
-    texts = [name for name in header if _is_text([row.cells[name] for row in table.rows])]
     naming = list(names) or texts[:1]
     if not naming:
         raise UsageError(
@@ -142,15 +169,7 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
                 f"{path}: column {shown(name)} names the rows; it holds no scores. There are "
                 f"{_listed(header)}."
             )
-    columns = [name for name in header if name not in naming]
-    chosen = [name for name in columns if name in wanted or (others and name not in texts)]
-    return ScoreTable(
-        files={str(path): table.content_sha256},
-        names=_names(table.rows, naming),
-        columns=tuple(columns),
-        scores={name: tuple(_number(row, name) for row in table.rows) for name in chosen},
-        texts=tuple(name for name in columns if others and name not in chosen),
-    )
+    return naming
 
 
 def _check_shape(path: Path, table: Table) -> None:

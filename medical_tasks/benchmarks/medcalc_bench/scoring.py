@@ -232,6 +232,19 @@ def decided(
                 f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth Answer."
             )
         return _same(statement, weeks[0], "weeks and days", _weeks_and_days)
+    return _decided_number(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
+
+
+def _decided_number(
+    statement: Statement,
+    kind: AnswerKind,
+    calculator_id: int,
+    *,
+    gold: str | float,
+    lower: str | float | None,
+    upper: str | float | None,
+) -> Decision:
+    """Decides on a score, which must be the gold, or a measurement, which must be within limits."""
     wanted = decimal_or_none(gold)
     if wanted is None:
         raise UsageError(
