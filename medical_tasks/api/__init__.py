@@ -38,6 +38,7 @@ from medical_tasks.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from datasets import Dataset, DatasetDict
 
     from medical_tasks.calculators import Result
     from medical_tasks.construct.options import Construct
@@ -1657,10 +1658,10 @@ def load(
     split: str | None = None,
     data: str | os.PathLike[str] | None = None,
     fetch: bool = True,
-) -> Any:
-    """Loads a dataset: a `datasets.Dataset`, or without `split` a `DatasetDict`.
+) -> Dataset | DatasetDict:
+    """Loads a dataset, and builds it first where it is not built.
 
-    What is not built is built first: `demo` from this package, an open dataset from its official files, which are fetched
+    `demo` is built from this package, an open dataset from its official files, which are fetched
     unless `fetch` is False. The rows are read into memory: no copy of them is left in a cache.
 
     Args:
@@ -1669,6 +1670,9 @@ def load(
         split: one split, or `a+b` for both.
         data: folder of the built dataset.
         fetch: whether official files may be fetched.
+
+    Returns:
+        The rows of `split`; without it those of every split, by name.
 
     Raises:
         MissingError: the dataset is not here, with the steps to get it.
