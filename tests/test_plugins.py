@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ SPEC = (MCQ / "medical_mcq" / "spec.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Iterator[Path]:
+def package(tmp_path: Path) -> Path:
     """A folder for packages, each of a name of its own: an imported module stays imported."""
     folder = tmp_path / "packages"
     folder.mkdir()
@@ -155,35 +154,18 @@ def test_verbs_exports_and_judges_of_a_package(
     place.mkdir()
     place.joinpath("__init__.py").write_text(
         '''"""Says hello."""
-from dataclasses import dataclass
-from typing import Annotated
-
 from medical_tasks.judges.base import JudgeKind
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.leaderboard.export import ExportFormat
-from medical_tasks.options import Option, Options
 from medical_tasks.plugins import Verb
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hello(Options):
-    """Say hello."""
-
-    to: Annotated[str, Option("whom to greet", metavar="NAME")] = "you"
-
-
-def run(options):
-    print(f"hello {options.to}")
+def run(words):
+    print("hello", *words)
     return 0
 
 
-VERBS = Verb(
-    name="hello",
-    group="Tools",
-    summary="says hello",
-    options="more_doors:Hello",
-    run="more_doors:run",
-)
+VERBS = (Verb(name="hello", group="Tools", summary="hi", options=None, run="more_doors:run"),)
 EXPORTS = ExportFormat(name="names", files=lambda run: {"names.txt": run.tasks[0].name})
 JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: LexicalJudge(), alone=True)
 ''',
@@ -191,8 +173,8 @@ JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: Lexical
     )
     assert main(["hello"]) == 2
     with plugins.using([str(place)]):
-        assert main(["hello", "--to", "all"]) == 0
-        assert "hello all" in capsys.readouterr().out
+        assert main(["hello", "you"]) == 0
+        assert "hello you" in capsys.readouterr().out
         assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
         run = ["--tasks", "medcalc", "--model", "baseline/reference", "--config", "demo"]
         assert main(["run", *run, "--out", "run"]) == 0

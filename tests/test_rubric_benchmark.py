@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -178,28 +181,25 @@ def test_lighteval_has_the_task_of_one_question() -> None:
     assert task_spec("medical_rubric_visit").outside_lighteval
 
 
-@pytest.mark.filterwarnings("ignore")  # of inspect's own packages
-def test_inspect_asks_the_model_of_the_role(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
     pytest.importorskip("inspect_ai")
-    from inspect_ai import eval as evaluate
-    from inspect_ai.model import get_model
-
-    from medical_tasks.harness.inspect_adapter import registered_task
-
-    monkeypatch.setenv("MEDICAL_TASKS_JUDGE", "openai-api/test-host/judge")
-    made = registered_task(task_spec("medical_rubric_visit"), module=__name__)
+    words = ["eval", "medical_tasks/medical_rubric_visit", "-T", "config=demo", "--display", "none"]
+    words += ["--model", "openai-api/local/clinician", "--log-dir", "logs", "--log-format", "json"]
+    words += ["--model-role", "patient=openai-api/local/patient"]
     with serving() as server:
-        monkeypatch.setenv("LOCAL_BASE_URL", server.base_url)
-        monkeypatch.setenv("LOCAL_API_KEY", "k")
-        model = get_model("openai-api/local/clinician")
-        roles = {"patient": get_model("openai-api/local/patient")}
-        (log,) = evaluate(
-            made(config="demo"), model=model, model_roles=roles, log_dir="logs", display="none"
-        )
+        environment = os.environ | {
+            "PYTHONPATH": str(ROOT),
+            "LOCAL_BASE_URL": server.base_url,
+            "LOCAL_API_KEY": "k",
+            "MEDICAL_TASKS_JUDGE": "openai-api/test-host/judge",
+        }
+        command = [sys.executable, "-m", "inspect_ai", *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         judge = [call.prompt for call in server.calls if call.body["model"] == "judge"]
-    assert log.status == "success", log.error
-    assert log.results is not None
+    (log,) = (here / "logs").glob("*.json")
+    content = json.loads(log.read_text(encoding="utf-8"))
+    assert content["status"] == "success", done.stdout + done.stderr
     assert judge
-    assert all(
-        "Patient: Patient's turn 2.\n\nClinician: Clinician's turn 3." in each for each in judge
-    )
+    turns = "Patient: Patient's turn 2.\n\nClinician: Clinician's turn 3."
+    assert all(turns in prompt for prompt in judge)

@@ -256,11 +256,10 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
     ]
     found = {line.partition(":")[0] for line in _lines(trees, opens)}
     # A sandboxed program and the supervisor, which run by themselves, read of the system; plugins lie
-    # below `io`; a record of estimates and a kind of judge are no files.
+    # below `io`.
     own = {
         "medical_tasks/io/files.py",
         "medical_tasks/plugins.py",
-        "medical_tasks/runs/estimation.py",
         "medical_tasks/models/supervisor.py",
     }
     assert {name for name in found if "/sandbox/" not in name} == own

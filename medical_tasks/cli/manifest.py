@@ -30,7 +30,7 @@ def run(arguments: Manifest) -> int:
             f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR."
         )
     if arguments.write == arguments.check:
-        raise UsageError("manifest needs one of --check, --write.")
+        raise UsageError("manifest needs one of --check, --write, --package FOLDER.")
     if arguments.write:
         written = [*write_manifest(root), *write_cards(root / "dataset_builders")]
         tell("\n".join(f"wrote {path}" for path in written), written=written)
