@@ -795,7 +795,7 @@ def report(
 def export(
     run: RunPath,
     *,
-    to: Literal["every-eval-ever", "chai-card", "tripod-llm", "inspect-log", "lm-eval-json", "csv"],
+    to: str,
     out: StrPath,
     model_name: str = "",
     responses: StrPath | Iterable[StrPath] = (),
@@ -811,7 +811,8 @@ def export(
 
     Args:
         run: folder of a finished run.
-        to: the form to write.
+        to: the form to write: every-eval-ever, chai-card, tripod-llm, inspect-log, lm-eval-json,
+            csv, or one that a package registers.
         out: folder for the files.
         model_name: the model's name, where the run has a path or an address.
         responses: a file that `score` scored, or the folder of a run whose answers it scored;
