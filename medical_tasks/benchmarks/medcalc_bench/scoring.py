@@ -80,12 +80,6 @@ def score_items(
     """
     check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
-    if task.options.get("style") == "twins":
-        from medical_tasks.benchmarks.medcalc_bench.twins import (
-            score_twins,
-        )  # late: it is built on this module
-
-        return score_twins(items, responses)
     official = official_code_decision if task.options.get("style") == "code" else official_decision
     known = readings or {}
     corrected = corrected_labels(task, arguments or {})

@@ -104,10 +104,13 @@ class MedCalcBench(Benchmark):
         answers: Sequence[Answer],
         scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
-        """See `scoring`."""
+        """See `twins` for members of families, else `scoring`."""
         from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
+        from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
 
         texts = [answer.text for answer in answers]
+        if task.options["style"] == "twins":
+            return score_twins(task, items, texts, arguments=scoring.arguments)
         return score_items(task, items, texts, scoring.readings, arguments=scoring.arguments)
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
