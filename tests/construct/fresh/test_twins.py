@@ -28,9 +28,11 @@ from tests.construct.fresh import test_notes
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
+
 @functools.cache
 def made_rows() -> list[Row]:
     return list(twin_rows(20_261, 1600))
+
 
 def test_golden_family() -> None:
     # By hand: calcium + 0.8 x (4 - 3.6) of 8.9, 10.1 and 2.22 x 4.008 mg/dL; the last note's 10.1 is two years old.
@@ -45,10 +47,12 @@ def test_golden_family() -> None:
         digest == TABLES["pinned"]
     )  # as for `fresh`: a new value needs a new version of the dataset
 
+
 def added_only(base: str, note: str) -> bool:
     """Whether each line of a note begins with the base's line, byte for byte: what was added stands behind it."""
     lines = list(zip(base.split("\n"), note.split("\n"), strict=True))
     return all(after.startswith(before) for before, after in lines)
+
 
 def changed_words(one: str, other: str) -> int:
     """How many words lie between the beginning and the end that two notes have in common."""
@@ -59,8 +63,10 @@ def changed_words(one: str, other: str) -> int:
     last = next((at for at in range(left) if words[-1 - at] != others[-1 - at]), left)
     return max(len(words), len(others)) - first - last
 
+
 def numbers(note: str) -> list[str]:
     return re.findall(r"\d+(?:\.\d+)?", note)
+
 
 def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> None:
     counts: Counter[tuple[int, str]] = Counter()
@@ -90,6 +96,7 @@ def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> Non
     assert {kind: ids for kind, ids in lacking.items() if ids} == TABLES["lacking"]
     assert len({at for at, _ in counts}) == 55
 
+
 def test_a_second_reader_finds_the_entities_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests of fresh notes, on twins without what they say of another person or time."""
     rows = [
@@ -104,6 +111,7 @@ def test_a_second_reader_finds_the_entities_alone(monkeypatch: pytest.MonkeyPatc
     test_notes.test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does()
     test_notes.test_pressures_ages_drinks_doses_and_sex()
 
+
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**63 - 1), n=st.integers(1, 30))
 def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
@@ -113,6 +121,7 @@ def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
     assert all(
         agrees(row, family) for family in by_family(rows).values() for row in family.values()
     )
+
 
 def test_policies_score_their_floors() -> None:
     found = {
@@ -125,6 +134,7 @@ def test_policies_score_their_floors() -> None:
     ].items():  # as in measurements/README.md, of another 10,000 rows
         assert found[policy] == pytest.approx(floor, abs=5), policy
 
+
 @pytest.mark.parametrize(("reply", "gold", "right"), TABLES["notices"])
 def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> None:
     (row,) = [row for row in made_rows() if row["ground_truth_answer"] == gold][:1]
@@ -134,6 +144,7 @@ def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> Non
     # Apart from its family nothing can be said of a change: it is open, within the bounds, and not left out.
     assert ("necessary_update" in score.values, score.unscored) == (False, "no reply to the base")
     assert score.notes == ("no_base",)
+
 
 def test_no_other_input_s_name_is_right() -> None:
     rows = [row for row in made_rows() if ": " in row["ground_truth_answer"]]
@@ -170,6 +181,7 @@ def test_no_other_input_s_name_is_right() -> None:
         scores = score_twins(MEDCALC_TWINS, asked, [f"{kind}: {name}" for name in names])
         assert [score.why for score in scores if score.values["accuracy"]] == []
 
+
 def test_replies_are_compared_with_the_model_s_own() -> None:
     family = next(each for each in by_family(made_rows()).values() if len(each) == 7)
     items = load_items(MEDCALC_TWINS, list(family.values()))
@@ -183,6 +195,7 @@ def test_replies_are_compared_with_the_model_s_own() -> None:
     assert [score.values["necessary_update"] for score in scores[1:4]] == [0, 0, 0]
     assert [score.values["answer_without_evidence"] for score in scores].count(1) == 1
     assert scores[0].values["accuracy"] == 0
+
 
 def test_the_task_asks_twins_and_others_what_has_an_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -231,6 +244,7 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
     taken = f"--max-samples 300 took {entry['n_items']} items, whole groups"
     assert taken in " ".join(capsys.readouterr().out.split())
 
+
 @settings(max_examples=30, deadline=None)
 @given(n=st.integers(7, 1700), more=st.integers(0, 100))
 def test_a_first_part_is_of_whole_families(n: int, more: int) -> None:
@@ -241,6 +255,7 @@ def test_a_first_part_is_of_whole_families(n: int, more: int) -> None:
     sizes, whole = Counter(item.cluster for item in part), Counter(item.cluster for item in items)
     assert all(sizes[name] == whole[name] for name in sizes)
     assert first_items(MEDCALC, items, n) == subset(items, n)
+
 
 def test_a_part_smaller_than_a_family_is_refused() -> None:
     items = load_items(MEDCALC_TWINS, made_rows())
