@@ -56,14 +56,15 @@ def _correlate(
     ]
     if not pairs:
         raise UsageError(
-            f"nothing to set against {', '.join(map(shown, against))}: there is no other column of scores."
+            f"nothing to set against {', '.join(map(shown, against))}: there is no other column of "
+            "scores."
         )
     most = max(pairs, key=lambda pair: int(pair["n"]))
     if most["n"] < FEWEST_ROWS:
         raise UsageError(
-            f"fewer than {FEWEST_ROWS} rows have both scores; at most {most['n']} do ({shown(most['score'])} against "
-            f"{shown(most['against'])}, {len(table.names)} rows in all). An order needs {FEWEST_ROWS}, and an interval that says "
-            "something ten or more."
+            f"fewer than {FEWEST_ROWS} rows have both scores; at most {most['n']} do "
+            f"({shown(most['score'])} against {shown(most['against'])}, {len(table.names)} rows in "
+            f"all). An order needs {FEWEST_ROWS}, and an interval that says something ten or more."
         )
     return {
         "schema_version": SCHEMA_VERSION,
@@ -126,19 +127,21 @@ def _render(correlated: dict[str, Any]) -> str:
         *align(_HEADER, rows),
         "",
         "rho: Spearman, ranks averaged over ties. tau-b: Kendall. rows: those with both scores.",
-        f"Intervals (95 %): bootstrap of the rows, {settings['resamples']:,} draws, seed {settings['seed']}: where the coefficient "
-        "over many more rows like",
-        "these may lie. The uncertainty of each score is not in them, and rows that are alike (models of one base) make them too "
-        "narrow.",
+        f"Intervals (95 %): bootstrap of the rows, {settings['resamples']:,} draws, seed "
+        f"{settings['seed']}: where the coefficient over many more rows like",
+        "these may lie. The uncertainty of each score is not in them, and rows that are alike "
+        "(models of one base) make them too narrow.",
     ]
     if correlated["text_columns"]:
         lines.append(
-            f"note: not compared, as they hold text: {', '.join(map(shown, correlated['text_columns']))}."
+            "note: not compared, as they hold text: "
+            f"{', '.join(map(shown, correlated['text_columns']))}."
         )
     partial = correlated["rows_not_in_all_files"]
     if partial:
         lines.append(
-            f"note: {len(partial)} of {correlated['rows']} rows are not in all files: {listed([*map(shown, partial)], _SHOWN)}."
+            f"note: {len(partial)} of {correlated['rows']} rows are not in all files: "
+            f"{listed([*map(shown, partial)], _SHOWN)}."
         )
     return "\n".join(lines)
 
@@ -166,7 +169,8 @@ def _finish(pairs: Sequence[dict[str, Any]]) -> int:
             for pair in without
         ]
         raise IncompleteError(
-            f"{len(without)} of {len(pairs)} pairs have no coefficient: {listed(said, _SHOWN, between='; ')}. Choose the others "
-            "with --columns, or fill in the scores."
+            f"{len(without)} of {len(pairs)} pairs have no coefficient: "
+            f"{listed(said, _SHOWN, between='; ')}. Choose the others with --columns, or fill in "
+            "the scores."
         )
     return 0

@@ -1,8 +1,9 @@
 """Rank correlation of two scores, Spearman's rho (1904, Am J Psychol 15:72) and Kendall's tau-b (1945, Biometrika 33:239).
 
-Both are computed in whole numbers up to the last root and division, so that the same order gives exactly 1. For the intervals rows
-are drawn with replacement and ranked anew; where outputs of one item are alike, whole clusters are. Source of that: DocLens (Xie et
-al. 2024), section 4.3 (table 2), 4.4 (figure 8), appendix A.4.5 (table 12).
+Both are computed in whole numbers up to the last root and division, so that the same order gives
+exactly 1. For the intervals rows are drawn with replacement and ranked anew; where outputs of one
+item are alike, whole clusters are. Source of that: DocLens (Xie et al. 2024), section 4.3 (table
+2), 4.4 (figure 8), appendix A.4.5 (table 12).
 """
 
 from __future__ import annotations

@@ -240,7 +240,8 @@ def run(arguments: Errors) -> int:
     ]
     if not specs:
         raise UsageError(
-            f"{folder}: no task of MedCalc-Bench (but twins) in it ({', '.join(results['tasks'])}); only its errors have types."
+            f"{folder}: no task of MedCalc-Bench (but twins) in it "
+            f"({', '.join(results['tasks'])}); only its errors have types."
         )
     if arguments.responses is not None and len(specs) > 1:
         names = ", ".join(spec.name for spec in specs)
@@ -303,8 +304,9 @@ def _wrong_answers(
     lost = [row["id"] for row in examined if row["id"] not in responses]
     if lost:
         raise UsageError(
-            f"{arguments.run}: {len(lost)} scored answers of {spec.name} are not in its store (first: item {lost[0]}). Give the "
-            "folder as `medical-tasks run` left it, or repeat that command and try again."
+            f"{arguments.run}: {len(lost)} scored answers of {spec.name} are not in its store "
+            f"(first: item {lost[0]}). Give the folder as `medical-tasks run` left it, or repeat "
+            "that command and try again."
         )
     found = [(by_id[row["id"]], responses[row["id"]]) for row in examined]
     left_out = len(wrong) - len(examined)
@@ -362,8 +364,9 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
                 rows.append((source, kind, each["meaning"], str(each["count"]), *shares))
             if part["coverage"]["undetermined"]:
                 notes.append(
-                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. "
-                    f"Shares are over the other {part['n']}; the bounds are for all, whatever type the undetermined ones have."
+                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} "
+                    f"answers are undetermined. Shares are over the other {part['n']}; the bounds "
+                    "are for all, whatever type the undetermined ones have."
                 )
         lines += [
             *align(
@@ -390,7 +393,8 @@ def _finish(report: Mapping[str, Any]) -> int:
             )
     if missing:
         raise IncompleteError(
-            f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over those it gave, with bounds for "
-            "the rest. Give the same command again to ask for the missing ones."
+            f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over "
+            "those it gave, with bounds for the rest. Give the same command again to ask for the "
+            "missing ones."
         )
     return 0

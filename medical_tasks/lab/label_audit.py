@@ -246,7 +246,8 @@ def audit_file(source: Path, labels: CorrectedLabels | None = None) -> Iterator[
         raise MissingError(f"{source}: no such file. {steps_to_get(MEDCALC_BENCH)}")
     if source.is_dir():
         raise UsageError(
-            f"{source}: is a folder. Give --source the official CSV file itself, such as test_data.csv."
+            f"{source}: is a folder. Give --source the official CSV file itself, such as "
+            "test_data.csv."
         )
     # The file says by itself what it is; a name of no release makes the reader accept what any of
     # them has.
@@ -435,8 +436,9 @@ def _two_strokes(entities: Mapping[str, object], result: Result) -> list[str]:
     if other is None or bool(other) == counted:
         return []
     return [
-        f"the row states cerebrovascular disease twice; counted is 'History of cerebrovascular disease' ({counted}), the "
-        f"rule's own item, and not 'Cerebrovascular disease history' ({other})"
+        "the row states cerebrovascular disease twice; counted is 'History of cerebrovascular "
+        f"disease' ({counted}), the rule's own item, and not 'Cerebrovascular disease history' "
+        f"({other})"
     ]
 
 

@@ -101,8 +101,9 @@ def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
         theirs = [row for of_file in sources[len(runs) :] for row in of_file]
         if not any((row.item, row.system) in ours for row in theirs):
             raise UsageError(
-                f"{', '.join(map(str, files))}: none of its rows is an output of the runs; it begins with item "
-                f"{theirs[0].item!r}, system {theirs[0].system!r}. Items and systems are joined by name, letter for letter."
+                f"{', '.join(map(str, files))}: none of its rows is an output of the runs; it "
+                f"begins with item {theirs[0].item!r}, system {theirs[0].system!r}. Items and "
+                "systems are joined by name, letter for letter."
             )
         rows = tuple(row for row in rows if (row.item, row.system) in ours)
     table = replace(table, rows=_chosen(rows, arguments.where))
@@ -119,7 +120,8 @@ def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRo
         there = sorted({name for row in rows for name in row.labels})
         if label not in there:
             raise UsageError(
-                f"--where {text!r}: no output has a label {label!r}. There are {', '.join(there) or 'none'}."
+                f"--where {text!r}: no output has a label {label!r}. There are "
+                f"{', '.join(there) or 'none'}."
             )
         rows = tuple(row for row in rows if row.labels.get(label) == value)
         if not rows:
@@ -147,7 +149,8 @@ def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
         missing = next((name for name in names if name not in table.columns), None)
         if missing is not None:
             raise UsageError(
-                f"{option}: no column of numbers {missing!r}. There are {', '.join(map(repr, table.columns))}."
+                f"{option}: no column of numbers {missing!r}. There are "
+                f"{', '.join(map(repr, table.columns))}."
             )
     both = next((name for name in metrics if name in human), None)
     if both is not None:
@@ -158,11 +161,13 @@ def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
         )
     if len(metrics) > _MOST_METRICS and arguments.metrics is None:
         raise UsageError(
-            f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Choose those to compare: --metrics A,B,..."
+            f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Choose those to compare: "
+            "--metrics A,B,..."
         )
     if len(metrics) < 2 and arguments.preferences is None and not human:
         raise UsageError(
-            f"one metric and no human scores or preferences: there is nothing to compare {metrics} with."
+            f"one metric and no human scores or preferences: there is nothing to compare {metrics} "
+            "with."
         )
     return MetaOptions(
         metrics=metrics,

@@ -352,10 +352,10 @@ def _notes(meta: Mapping[str, Any]) -> list[str]:
     settings = meta["settings"]
     whole = "items" if meta["clusters"] == meta["items"] else "clusters"
     lines = [
-        "same, opposite: both metrics prefer the same output, or different ones; tied: in one or both, values within "
-        f"{settings['epsilon']:g} of each other; missing: no value.",
-        f"Intervals (95 %): {whole} are taken whole. Shares: Wilson's at the effective size; coefficients: bootstrap, "
-        f"{settings['resamples']:,} draws, seed {settings['seed']}.",
+        "same, opposite: both metrics prefer the same output, or different ones; tied: in one or "
+        f"both, values within {settings['epsilon']:g} of each other; missing: no value.",
+        f"Intervals (95 %): {whole} are taken whole. Shares: Wilson's at the effective size; "
+        f"coefficients: bootstrap, {settings['resamples']:,} draws, seed {settings['seed']}.",
     ]
     if meta["less_is_better"]:
         lines.append(f"Less is better, so turned round: {', '.join(meta['less_is_better'])}.")
@@ -363,8 +363,8 @@ def _notes(meta: Mapping[str, Any]) -> list[str]:
         lines.append(f"Human scores: {', '.join(meta['human'])}.")
     if _too_few(meta):
         lines.append(
-            f"n/a: no correlation is computed of fewer than {correlation.FEWEST_ROWS} outputs; two are always in the "
-            "same order or the opposite one."
+            f"n/a: no correlation is computed of fewer than {correlation.FEWEST_ROWS} outputs; two "
+            "are always in the same order or the opposite one."
         )
     found = meta.get("preferences")
     if found is not None:

@@ -77,8 +77,8 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
         item, system = (_name(cells[name], name, where) for name in NAMES)
         if (item, system) in places:
             raise UsageError(
-                f"{where}: the same output as in {places[item, system]}: item {item!r}, system {system!r}. Put all its scores into "
-                "one row."
+                f"{where}: the same output as in {places[item, system]}: item {item!r}, system "
+                f"{system!r}. Put all its scores into one row."
             )
         places[item, system] = row.at
         scores = ((name, _score(cells[name], name, where)) for name in others if name in numeric)
@@ -127,8 +127,9 @@ def check_size(table: OutputTable) -> None:
     clusters = len({row.cluster for row in table.rows})
     if len(table.rows) > _MOST_ROWS or clusters > _MOST_CLUSTERS:
         raise UsageError(
-            f"{len(table.rows):,} outputs in {clusters:,} clusters (an item is one where nothing else is said); at most "
-            f"{_MOST_ROWS:,} in {_MOST_CLUSTERS:,} are compared. Choose some: --where LABEL=TEXT"
+            f"{len(table.rows):,} outputs in {clusters:,} clusters (an item is one where nothing "
+            f"else is said); at most {_MOST_ROWS:,} in {_MOST_CLUSTERS:,} are compared. Choose "
+            "some: --where LABEL=TEXT"
         )
 
 
@@ -136,9 +137,10 @@ def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
     for name in one.scores.keys() & other.scores.keys():
         if one.scores[name] != other.scores[name]:
             raise UsageError(
-                f"{other.where}: column {name!r} is {other.scores[name]:g} for item {one.item!r} of system {one.system!r}, and "
-                f"{one.scores[name]:g} in {one.where}. Two scores of one output need two names; of a run: SYSTEM@LABEL=FOLDER. "
-                "A score that no judge decides differs only where the outputs do."
+                f"{other.where}: column {name!r} is {other.scores[name]:g} for item {one.item!r} "
+                f"of system {one.system!r}, and {one.scores[name]:g} in {one.where}. Two scores of "
+                "one output need two names; of a run: SYSTEM@LABEL=FOLDER. A score that no judge "
+                "decides differs only where the outputs do."
             )
     scores, labels = {**one.scores, **other.scores}, {**other.labels, **one.labels}
     return replace(one, cluster=one.cluster or other.cluster, scores=scores, labels=labels)
@@ -148,7 +150,8 @@ def _name(text: str, column: str, where: str) -> str:
     if not text or len(text) > _LONGEST_NAME or not text.isprintable():
         got = "nothing" if not text else f"a text of {len(text)} characters"
         raise UsageError(
-            f"{where}, column {column!r}: must be a name of 1 to {_LONGEST_NAME} characters, got {got}."
+            f"{where}, column {column!r}: must be a name of 1 to {_LONGEST_NAME} characters, got "
+            f"{got}."
         )
     return text
 
@@ -159,8 +162,8 @@ def _score(text: str, column: str, where: str) -> float:
     number = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(number):
         raise UsageError(
-            f"{where}, column {told(column)}: must be a number, or an empty cell where there is none; got {told(text)}. A column "
-            "of text has no number in any row."
+            f"{where}, column {told(column)}: must be a number, or an empty cell where there is "
+            f"none; got {told(text)}. A column of text has no number in any row."
         )
     return number
 
@@ -202,7 +205,8 @@ def run_name(text: str) -> RunName | None:
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise UsageError(
-            f"{text}: {folder!r} is no folder. Give the one that `medical-tasks run` or `score` wrote."
+            f"{text}: {folder!r} is no folder. Give the one that `medical-tasks run` or `score` "
+            "wrote."
         )
     return RunName(folder=path, system=system, label=label)
 
@@ -225,13 +229,15 @@ def read_runs(
         data = {key: recipe.get("data", {}).get(key) for key in _SAME_DATA}
         if known is not None and data != known[1]:
             raise UsageError(
-                f"{name.folder}: its data are {data}, those of {known[0]} {known[1]}. Compare runs on the same."
+                f"{name.folder}: its data are {data}, those of {known[0]} {known[1]}. Compare runs "
+                "on the same."
             )
         known = known or (str(name.folder), data)
         if versions.setdefault(chosen, recipe["task_version"]) != recipe["task_version"]:
             raise UsageError(
-                f"{name.folder}: its version of {chosen} is {recipe['task_version']}, another run's {versions[chosen]}. Their "
-                "numbers cannot be compared; run both with one version."
+                f"{name.folder}: its version of {chosen} is {recipe['task_version']}, another "
+                f"run's {versions[chosen]}. Their numbers cannot be compared; run both with one "
+                "version."
             )
         columns = _columns(name, tasks[chosen])
         rows.append(tuple(_rows(name, chosen, columns)))
@@ -275,7 +281,8 @@ def _task(
     chosen = task or there[0]
     if chosen not in tasks:
         raise UsageError(
-            f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: {', '.join(tasks)}."
+            f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: "
+            f"{', '.join(tasks)}."
         )
     return chosen
 
@@ -310,8 +317,8 @@ def _rows(name: RunName, task: str, columns: Mapping[str, str]) -> list[OutputRo
 TIE: Final = "tie"
 _COLUMNS: Final = ("item", "system_a", "system_b", "annotator", "preferred")
 _PREFERENCE_FORM: Final = (
-    "It needs a header and a row a pair and annotator, such as\nitem,system_a,system_b,annotator,preferred\n"
-    "visit-1,model-a,model-b,ann,model-a"
+    "It needs a header and a row a pair and annotator, such "
+    "as\nitem,system_a,system_b,annotator,preferred\nvisit-1,model-a,model-b,ann,model-a"
 )
 
 
@@ -363,7 +370,8 @@ def read_preferences(path: Path) -> PreferenceTable:
         key = (item, frozenset((first, second)), annotator)
         if key in places:
             raise UsageError(
-                f"{where}: the same pair and annotator as in {places[key]}. Keep one: an answer counts once."
+                f"{where}: the same pair and annotator as in {places[key]}. Keep one: an answer "
+                "counts once."
             )
         places[key] = row.at
         if not preferred:
@@ -371,8 +379,8 @@ def read_preferences(path: Path) -> PreferenceTable:
             continue
         if preferred not in (first, second, TIE):
             raise UsageError(
-                f"{where}, column 'preferred': must be {told(first)}, {told(second)}, {TIE!r}, or blank for no answer; got "
-                f"{told(preferred)}."
+                f"{where}, column 'preferred': must be {told(first)}, {told(second)}, {TIE!r}, or "
+                f"blank for no answer; got {told(preferred)}."
             )
         stated.append(
             Stated(item=item, systems=(first, second), annotator=annotator, preferred=preferred)
@@ -410,8 +418,8 @@ def votes_of(
         votes[places[min(one, other), max(one, other)]].append(vote)
     if elsewhere == len(preferences.stated):
         raise UsageError(
-            f"{preferences.path}: none of its pairs is among the outputs compared; it begins with item "
-            f"{told(preferences.stated[0].item)}, the outputs with {told(table.rows[0].item)}. Items and systems are found by "
-            "name, letter for letter."
+            f"{preferences.path}: none of its pairs is among the outputs compared; it begins with "
+            f"item {told(preferences.stated[0].item)}, the outputs with "
+            f"{told(table.rows[0].item)}. Items and systems are found by name, letter for letter."
         )
     return votes, elsewhere

@@ -1,6 +1,7 @@
 """Which of two outputs of an item a metric or a person prefers, and how often two of them prefer the same one.
 
-Values no further apart than `epsilon` are a tie. Source: DocLens (Xie et al. 2024), section 4.3, figure 7, table 11.
+Values no further apart than `epsilon` are a tie. Source: DocLens (Xie et al. 2024), section 4.3,
+figure 7, table 11.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _SIGNS: Final = {"first": 1.0, "second": -1.0, "tie": 0.0}
 
 @dataclass(frozen=True, eq=False)
 class OutputPairs:
-    """Rows of the first and second output (a later row) of all pairs of one item; shape (pairs,)."""
+    """Rows of the first and second output (a later row) of all pairs of one item.
+
+    Shape (pairs,).
+    """
 
     first: npt.NDArray[np.intp]
     second: npt.NDArray[np.intp]

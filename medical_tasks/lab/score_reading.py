@@ -477,7 +477,10 @@ class ScoreReading:
         return [(text, points) for text, points in self.extras if points]
 
     def attach(self, place: int, text: str, points: Points) -> None:
-        """Adds a passage about a criterion; what was said before is the rule's if it knew no case."""
+        """Adds a passage about a criterion.
+
+        What was said before is the rule's if it knew no case.
+        """
         reading = self.readings.get(place)
         given = bool(points[0] or points[1])
         recited = reading is not None and given and reading.is_recital()

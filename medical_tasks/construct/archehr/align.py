@@ -1,6 +1,7 @@
 """The notes that fit each message best (BM25, as the library bm25s has it as `lucene`), and the chosen pairs as cases.
 
-Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333. Notes are read twice and not kept.
+Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333. Notes
+are read twice and not kept.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     made, differing = construction.kept_step(place, recipe, step="archehr align")
     if differing:
         raise UsageError(
-            f"{folder}: holds another alignment, of other files or settings. Work in another --folder."
+            f"{folder}: holds another alignment, of other files or settings. Work in another "
+            "--folder."
         )
     if made:
         return made
@@ -261,8 +263,8 @@ def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
     refuse(problems)
     if not chosen:
         raise UsageError(
-            f"{folder / files.CANDIDATES_SHEET}: no row is chosen. Write yes in the column chosen where the note "
-            "answers the message."
+            f"{folder / files.CANDIDATES_SHEET}: no row is chosen. Write yes in the column chosen "
+            "where the note answers the message."
         )
     pairs = [pair for pair in candidates if pair in chosen]
     return [
@@ -354,7 +356,8 @@ def _checked_note(path: Path, row: StreamedRow) -> Note:
     for use, value in (("note_id", name), ("hadm_id", hadm_id)):
         if not is_id(value) and not (use == "hadm_id" and not value):
             raise UsageError(
-                f"{path}: row {row.number:,}: {use} must be an id, got a text of {len(value)} characters."
+                f"{path}: row {row.number:,}: {use} must be an id, got a text of {len(value)} "
+                "characters."
             )
     document = f"{hadm_id}_{name}" if "row_id" in cells and hadm_id else hadm_id or name
     return Note(id=name, hadm_id=hadm_id, document_id=document, text=cells["text"])

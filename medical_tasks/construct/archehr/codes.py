@@ -140,8 +140,9 @@ def _check_unused(folder: Path) -> None:
     """Somebody may be choosing among notes that were found with what is there."""
     if (folder / files.ALIGNMENT).exists():
         raise UsageError(
-            f"{folder}: notes were aligned already, and somebody may be choosing among them. Work in another --folder, or move "
-            f"{files.ALIGNMENT}, {files.CANDIDATES} and {files.CANDIDATES_SHEET} away."
+            f"{folder}: notes were aligned already, and somebody may be choosing among them. Work "
+            f"in another --folder, or move {files.ALIGNMENT}, {files.CANDIDATES} and "
+            f"{files.CANDIDATES_SHEET} away."
         )
 
 
@@ -153,7 +154,8 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
     made = (_expansion(folder).get("posts") or {}).get("sha256")
     if made != file_sha256(place):
         raise UsageError(
-            f"{place}: was changed since it was written. Do this step again: construct archehr expand."
+            f"{place}: was changed since it was written. Do this step again: construct archehr "
+            "expand."
         )
     return {
         record.values["id"]: record.values["descriptions"]
@@ -205,13 +207,14 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
             continue  # MIMIC-III has rows of admissions without a code
         if not is_id(name):
             raise UsageError(
-                f"{codes}: row {numbered.number:,}: hadm_id must be an id, got a text of {len(name)} characters."
+                f"{codes}: row {numbered.number:,}: hadm_id must be an id, got a text of "
+                f"{len(name)} characters."
             )
         key = (row["code"].strip().upper(), row.get("version", "").strip() if versioned else "")
         if versioned and "version" not in row:
             raise UsageError(
-                f"{codes}: has no column icd_version, and the dictionary {dictionary} says what codes mean by version. Give tables "
-                "of the same release."
+                f"{codes}: has no column icd_version, and the dictionary {dictionary} says what "
+                "codes mean by version. Give tables of the same release."
             )
         number = numbers.get(key)
         if number is None:
@@ -222,7 +225,8 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
             of_admission.append(number)
     if not admissions:
         raise UsageError(
-            f"{codes}: none of its {rows:,} codes has a description in {dictionary}. Give tables of the same release."
+            f"{codes}: none of its {rows:,} codes has a description in {dictionary}. Give tables "
+            "of the same release."
         )
 
     def lines() -> Iterator[Mapping[str, Any]]:

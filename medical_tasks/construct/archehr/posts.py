@@ -69,7 +69,8 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     there, differing = construction.kept_step(place, recipe, step="archehr filter")
     if differing:
         raise UsageError(
-            f"{folder}: holds the messages of another filter (another file, or other keywords). Work in another --folder."
+            f"{folder}: holds the messages of another filter (another file, or other keywords). "
+            "Work in another --folder."
         )
     if there:
         files.checked_step(folder / files.POSTS, there, step="filter, in another --folder")
@@ -101,8 +102,8 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     if not read["kept"]:
         (folder / files.POSTS).unlink()
         raise UsageError(
-            f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} keywords, so none is kept. Give "
-            "--keywords ours, or a file of your own."
+            f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} "
+            "keywords, so none is kept. Give --keywords ours, or a file of your own."
         )
     construction.write_json(place, made)
     return made
@@ -148,7 +149,8 @@ def read_keywords(path: Path) -> tuple[str, ...]:
         words = tuple(_WORD.findall(keyword))
         if not 1 <= len(words) <= _LONGEST:
             raise UsageError(
-                f"{path}: line {number} must hold 1 to {_LONGEST} words of letters and digits, got {len(words)}."
+                f"{path}: line {number} must hold 1 to {_LONGEST} words of letters and digits, got "
+                f"{len(words)}."
             )
         found.setdefault(words, keyword)
     if not found:
@@ -161,8 +163,8 @@ def _messages(source: Path) -> Iterator[tuple[str, str]]:
     for number, (name, text) in enumerate(_records(source), start=1):
         if not is_id(name):
             raise UsageError(
-                f"{source}: message number {number}: its id must be a text of 1 to {LONGEST_ID} characters without white space, "
-                f"got one of {len(name)}."
+                f"{source}: message number {number}: its id must be a text of 1 to {LONGEST_ID} "
+                f"characters without white space, got one of {len(name)}."
             )
         if name in seen:
             raise UsageError(

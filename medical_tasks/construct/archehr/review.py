@@ -93,7 +93,8 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
     splits = split_cases(after, dev=form["dev"], seed=form["seed"])
     if not splits["test"]:
         raise UsageError(
-            f"--dev {form['dev']}: leaves no case for the split test, of {len(after)} cases. Give a smaller number."
+            f"--dev {form['dev']}: leaves no case for the split test, of {len(after)} cases. Give "
+            "a smaller number."
         )
     place = rounds.round_folder(folder, number)
     history = [
@@ -222,8 +223,9 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
     )
     if lost:
         return (
-            f"case {case.id}: the answer in the sheet of {reading.reviewer} cites sentences {', '.join(lost)}, of whose paragraphs "
-            "everything is not-relevant; mark what the answer needs, or context"
+            f"case {case.id}: the answer in the sheet of {reading.reviewer} cites sentences "
+            f"{', '.join(lost)}, of whose paragraphs everything is not-relevant; mark what the "
+            "answer needs, or context"
         )
     paragraphs = {
         name: str(number)
@@ -478,7 +480,8 @@ def measure_agreement(folder: Path) -> dict[str, Any]:
     last = rounds.latest(folder, rounds.REVIEW)
     if not last:
         raise MissingError(
-            f"{folder}: no sheets were imported yet. Do it first: medical-tasks construct archehr import."
+            f"{folder}: no sheets were imported yet. Do it first: medical-tasks construct archehr "
+            "import."
         )
     cases = {number: rounds.cases_of(folder, number) for number in range(1, last + 1)}
     made = {

@@ -202,13 +202,14 @@ def load_shares(folder: Path, number: int) -> dict[str, Any]:
     """Reads who has which cases of a round."""
     if number < 1:
         raise MissingError(
-            f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr sheet."
+            f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr "
+            "sheet."
         )
     shares = construction.read_json(round_folder(folder, number) / SHARES, step="archehr sheet")
     before = round_folder(folder, number - 1) / CASES
     if not before.exists() or shares.get("cases_sha256") != file_sha256(before):
         raise UsageError(
-            f"{before}: was changed since the sheets of round {number} were written of it. Import the round before again as it "
-            "was, or begin the rounds anew in another --folder."
+            f"{before}: was changed since the sheets of round {number} were written of it. Import "
+            "the round before again as it was, or begin the rounds anew in another --folder."
         )
     return shares

@@ -98,7 +98,8 @@ def export_sheets(
         cases = _first_cases(folder, before, chosen)
     elif chosen:
         raise UsageError(
-            f"construct archehr sheet takes no PATH for round {number}: cases are chosen before the first round."
+            f"construct archehr sheet takes no PATH for round {number}: cases are chosen before "
+            "the first round."
         )
     else:
         cases = rounds.cases_of(folder, number - 1)
@@ -113,8 +114,9 @@ def export_sheets(
     }
     make_folder(place)
     refusal = (
-        f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
-        "on them. Repeat that command, or move this folder away to export them anew."
+        f"{place}: sheets of round {number} were exported of other cases or with other settings, "
+        "and somebody may be at work on them. Repeat that command, or move this folder away to "
+        "export them anew."
     )
     construction.keep_once(place / rounds.SHARES, made, step="archehr sheet", refusal=refusal)
     sheets = make_folder(place / rounds.SHEETS)
@@ -134,8 +136,9 @@ def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[s
     there = rounds.cases_of(folder, 0)
     if list(there.values()) != cases:
         raise UsageError(
-            f"{rounds.round_folder(folder, 1)}: sheets of other cases were exported, and somebody may be at work on them. Choose "
-            "as before, or move round_0 and round_1 away to begin anew."
+            f"{rounds.round_folder(folder, 1)}: sheets of other cases were exported, and somebody "
+            "may be at work on them. Choose as before, or move round_0 and round_1 away to begin "
+            "anew."
         )
     return there
 
@@ -221,7 +224,10 @@ class SheetCheck:
         return sorted({reviewer for reviewer, _ in self._rows})
 
     def readings(self) -> dict[str, list[Reading]]:
-        """Checks what the rows say; case id to the readings of it, complete where there are no problems."""
+        """Checks what the rows say.
+
+        Case id to the readings of it, complete where there are no problems.
+        """
         found: dict[str, list[Reading]] = {}
         for reviewer in self.given():
             for case_id in self.sheets[reviewer]:
@@ -241,7 +247,8 @@ class SheetCheck:
         if lost:
             more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
             self.problems.append(
-                f"the sheet of {reviewer}: rows of case {case.id} are lost ({', '.join(lost[:5])}{more})"
+                f"the sheet of {reviewer}: rows of case {case.id} are lost "
+                f"({', '.join(lost[:5])}{more})"
             )
         for (kind, _), row in rows.items():
             self.problems += _misplaced(kind, row)
@@ -271,7 +278,8 @@ class SheetCheck:
         if not label:
             said = f"got a text of {len(mark)} characters" if mark else "is empty"
             self.problems.append(
-                f"{row.place('relevance')}: must be {', '.join(_MARKS.values())} or its first letter, {said}"
+                f"{row.place('relevance')}: must be {', '.join(_MARKS.values())} or its first "
+                f"letter, {said}"
             )
         return label
 
@@ -283,7 +291,8 @@ class SheetCheck:
         ):
             if place < 0:
                 self.problems.append(
-                    f"{row.place('text')}: does not stand in the message of case {case.id}; copy its words as they are"
+                    f"{row.place('text')}: does not stand in the message of case {case.id}; copy "
+                    "its words as they are"
                 )
         if not phrases and said:
             self.problems.append(
@@ -317,7 +326,8 @@ class SheetCheck:
             ids = {part.strip() for part in cited.strip("|").split(",")} if cited else set()
             if ids - set(known):
                 self.problems.append(
-                    f"{row.place('citations')}: case {case.id} has no sentences {', '.join(sorted(ids - set(known)))}"
+                    f"{row.place('citations')}: case {case.id} has no sentences "
+                    f"{', '.join(sorted(ids - set(known)))}"
                 )
             if text:
                 cites = tuple(each for each in known if each in ids)

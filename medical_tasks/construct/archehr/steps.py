@@ -62,8 +62,8 @@ def _expand(arguments: ArchehrExpand) -> int:
     if notes is not None and dictionary is not None:
         made = codes.expand_notes(arguments.folder, notes, dictionary)
         tell(
-            f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
-            f"{made['codes']:,} codes have none.",
+            f"{made['admissions']:,} admissions have descriptions; "
+            f"{made['without_description']:,} of {made['codes']:,} codes have none.",
             **numbers(made),
         )
     asked = codes.codes_from_model(arguments, model) if model else None
@@ -71,7 +71,8 @@ def _expand(arguments: ArchehrExpand) -> int:
     if found is not None:
         again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
         tell(
-            f"{found['with_codes']:,} of {found['posts']:,} messages have codes, {found['codes']:,} in all.{again}",
+            f"{found['with_codes']:,} of {found['posts']:,} messages have codes, "
+            f"{found['codes']:,} in all.{again}",
             **numbers(found),
         )
     tell_private(arguments.folder)
@@ -92,10 +93,12 @@ def _align(arguments: ArchehrAlign) -> int:
         arguments.source, arguments.folder, top=TOP if arguments.top is None else arguments.top
     )
     tell(
-        f"{made['candidates']:,} candidates among {made['notes']:,} notes ({made['notes_with_codes']:,} with descriptions of "
-        f"codes), for {made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
-        f"{arguments.folder / files.CANDIDATES_SHEET}: write yes in the column chosen where the note answers the message, and in "
-        "narrative the message as it fits the note, where it must be changed.",
+        f"{made['candidates']:,} candidates among {made['notes']:,} notes "
+        f"({made['notes_with_codes']:,} with descriptions of codes), for "
+        f"{made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
+        f"{arguments.folder / files.CANDIDATES_SHEET}: write yes in the column chosen where the "
+        "note answers the message, and in narrative the message as it fits the note, where it "
+        "must be changed.",
         **numbers(made),
     )
     return tell_private(arguments.folder)
@@ -114,8 +117,9 @@ def _sheet(arguments: ArchehrSheet) -> int:
         tell(f"{place / name}.csv: {len(ids):,} cases")
     tell(f"{place / 'guidelines.txt'}: what annotators go by")
     tell(
-        f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, relevance in those of sentences "
-        "(essential, supplementary, not-relevant, context, or the first letter), citations of an answer as |1,2|.",
+        f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, "
+        "relevance in those of sentences (essential, supplementary, not-relevant, context, or "
+        "the first letter), citations of an answer as |1,2|.",
         round=made["round"],
         sheets={name: len(ids) for name, ids in made["sheets"].items()},
     )
@@ -129,9 +133,10 @@ def _import(arguments: ArchehrImport) -> int:
     made = import_sheets(arguments.folder, arguments.paths, options)
     labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
     tell(
-        f"Round {made['round']}: {made['cases']:,} cases, {made['sentences']:,} sentences ({labels}). Without an essential "
-        f"sentence: {made['without_essential']:,} cases; without an answer: {made['without_answer']:,}; without citing "
-        f"every essential sentence: {made['answers_missing_essential']:,}; over the limit of words: "
+        f"Round {made['round']}: {made['cases']:,} cases, {made['sentences']:,} sentences "
+        f"({labels}). Without an essential sentence: {made['without_essential']:,} cases; without "
+        f"an answer: {made['without_answer']:,}; without citing every essential sentence: "
+        f"{made['answers_missing_essential']:,}; over the limit of words: "
         f"{made['answers_over_word_limit']:,}.",
         **numbers(made),
         labels=made["labels"],
@@ -150,7 +155,8 @@ def _agreement(arguments: ArchehrAgreement) -> int:
                 share = edit["of_edits"]
                 edits = against["labels"]["sentences"] - against["labels"]["agreed"]
                 tell(
-                    f"  {edit['before']} to {edit['after']}: {_percent(share)} [{edit['count']:,}/{edits:,}]"
+                    f"  {edit['before']} to {edit['after']}: {_percent(share)} "
+                    f"[{edit['count']:,}/{edits:,}]"
                 )
             answers = against["answers"]
             if answers["retained"] is not None:
@@ -160,8 +166,8 @@ def _agreement(arguments: ArchehrAgreement) -> int:
                     f"{answers['changed']:,} of {answers['answers']:,} answers changed"
                 )
             tell(
-                f"  questions changed: {against['questions_changed']:,} of {against['cases']:,}, focus areas: "
-                f"{against['focus_changed']:,}"
+                f"  questions changed: {against['questions_changed']:,} of {against['cases']:,}, "
+                f"focus areas: {against['focus_changed']:,}"
             )
         for pair in each["among_annotators"]:
             tell(f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}")
@@ -174,8 +180,8 @@ def _agreement(arguments: ArchehrAgreement) -> int:
 def _labels(made: Mapping[str, Any]) -> str:
     kappa = made["kappa"]["value"]
     return (
-        f"the same label {_percent(made['agreement'])} ({made['agreed']:,}/{made['sentences']:,}), Cohen's kappa "
-        f"{'n/a' if kappa is None else f'{kappa:.3f}'}"
+        f"the same label {_percent(made['agreement'])} ({made['agreed']:,}/{made['sentences']:,}), "
+        f"Cohen's kappa {'n/a' if kappa is None else f'{kappa:.3f}'}"
     )
 
 

@@ -53,7 +53,8 @@ def run(arguments: Decompose) -> int:
     tasks = parse_task_names(arguments.task or _OWN_TASK)
     if len(tasks) != 1 or tasks[0].benchmark.name != _DOCLENS:
         raise UsageError(
-            f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got {arguments.task!r}."
+            f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got "
+            f"{arguments.task!r}."
         )
     task = tasks[0]
     if task.options["form"] == "question":
@@ -115,7 +116,8 @@ def _parts(arguments: Decompose, task: TaskSpec, spec: DatasetSpec) -> Sequence[
         for name in ("data", "config", "split"):
             if getattr(arguments, name) is not None:
                 raise UsageError(
-                    f"--source and --{name}: the texts are in a file or a built dataset. Leave one out."
+                    f"--source and --{name}: the texts are in a file or a built dataset. Leave one "
+                    "out."
                 )
     if arguments.side == "output":
         if source is None:
@@ -157,8 +159,8 @@ def _own_sections(text: OwnText) -> Iterator[Part]:
     for section in text.sections:
         if section not in SECTIONS:
             raise UsageError(
-                f"example_id {text.id}: a note has the sections {', '.join(SECTIONS)}, and this record others as well. Rename "
-                "reference_SECTION, or leave it out."
+                f"example_id {text.id}: a note has the sections {', '.join(SECTIONS)}, and this "
+                "record others as well. Rename reference_SECTION, or leave it out."
             )
     divided = text.sections or divide_note(text.reference)
     return (_part(text.id, section, divided.get(section, "")) for section in SECTIONS)
@@ -180,8 +182,8 @@ def _blank_item(answer: Answer, task: TaskSpec) -> Item:
     section = answer.id.rpartition("/")[2]
     if form == "section" and section not in SECTIONS:
         raise UsageError(
-            f"{answer.place}: an id of {task.name} is ENCOUNTER/SECTION, with one of {', '.join(SECTIONS)}. Outputs of whole notes "
-            "are taken apart with --task aci_bench."
+            f"{answer.place}: an id of {task.name} is ENCOUNTER/SECTION, with one of "
+            f"{', '.join(SECTIONS)}. Outputs of whole notes are taken apart with --task aci_bench."
         )
     fields = {
         "form": form,

@@ -1,6 +1,7 @@
 """Models' answers for clinicians to mark, without a name on them (paper, appendix F.2), and their marks read back.
 
-Whose they are is in `key.json` alone. Marks become a table of scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
+Whose they are is in `key.json` alone. Marks become a table of scores (tables 13 to 15) and ratings
+for `judge-check ehrnoteqa`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
     ]
     if not complete:
         raise UsageError(
-            f"no question has an answer of every model ({', '.join(models)}). Give runs of the same tasks on the same questions."
+            f"no question has an answer of every model ({', '.join(models)}). Give runs of the "
+            "same tasks on the same questions."
         )
     chosen = {item.id: item for item in subset(complete, arguments.max_samples)}
     answers = [
@@ -117,8 +119,8 @@ def _collected(
         names = [name for name in results["tasks"] if name in _OPEN]
         if not names:
             raise UsageError(
-                f"{run}: no open-ended task of EHRNoteQA in it ({', '.join(results['tasks'])}); clinicians mark answers to "
-                f"{', '.join(_OPEN)}."
+                f"{run}: no open-ended task of EHRNoteQA in it ({', '.join(results['tasks'])}); "
+                f"clinicians mark answers to {', '.join(_OPEN)}."
             )
         for name in names:
             task, recipe = _OPEN[name], results["tasks"][name]["recipe"]
@@ -127,7 +129,8 @@ def _collected(
                 answered = run_responses(task, data, recipe, run, upstream=arguments.upstream)
             if rows.setdefault(name, data.revision["rows_sha256"]) != data.revision["rows_sha256"]:
                 raise UsageError(
-                    f"{run}: {name} ran on other rows than in the runs before. Give runs on the same data."
+                    f"{run}: {name} ran on other rows than in the runs before. Give runs on the "
+                    "same data."
                 )
             model = str(recipe["model"]["name"])
             own = answers.setdefault(model, {})
@@ -137,7 +140,8 @@ def _collected(
             for name_of_item, text in answered.items():
                 if own.setdefault(name_of_item, text) != text:
                     raise UsageError(
-                        f"{run}: {model} answered question {name_of_item} in a run before, and differently. Give one run a model."
+                        f"{run}: {model} answered question {name_of_item} in a run before, and "
+                        "differently. Give one run a model."
                     )
     return items, gold, answers
 
@@ -242,7 +246,8 @@ def write_scores(
     key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
     if (folder / ANSWERS).exists() and file_sha256(folder / ANSWERS) != key.get("answers_sha256"):
         raise UsageError(
-            f"{folder / ANSWERS}: was changed since it was written. Give the folder as answer-sheet left it."
+            f"{folder / ANSWERS}: was changed since it was written. Give the folder as "
+            "answer-sheet left it."
         )
     answers: dict[Answer, Mapping[str, Any]] = {
         (record.values["id"], record.values["answer_number"]): record.values
@@ -297,8 +302,8 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
             " ..." if len(sheet.open_rows) > 5 else ""
         )
         problems.append(
-            f"the sheet of {sheet.reviewer}: {len(sheet.open_rows)} rows have no verdict (rows {rows}); to go on without, add "
-            "--partial"
+            f"the sheet of {sheet.reviewer}: {len(sheet.open_rows)} rows have no verdict (rows "
+            f"{rows}); to go on without, add --partial"
         )
     return problems
 

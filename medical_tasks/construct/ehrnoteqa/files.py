@@ -61,7 +61,8 @@ def load_patients(folder: Path) -> list[Patient]:
     for name in (NOTES, PATIENTS):
         if digests.get(name) != file_sha256(folder / name):
             raise UsageError(
-                f"{folder / name}: was changed since it was written. Take the sample again, in another --folder."
+                f"{folder / name}: was changed since it was written. Take the sample again, in "
+                "another --folder."
             )
     return [
         Patient(

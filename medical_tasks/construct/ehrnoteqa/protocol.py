@@ -81,8 +81,9 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
         for name, found in choices.items()
     ]
     refusal = (
-        f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
-        "they are. Move the sheets and shares.json away first, or work in another --folder."
+        f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing "
+        "them. The drafts are left as they are. Move the sheets and shares.json away first, or "
+        "work in another --folder."
     )
     construction.check_exported(
         folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal

@@ -63,8 +63,8 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
     place = folder / files.DRAFTS
     if place.exists() and made.get("sha256") != file_sha256(place):
         raise UsageError(
-            f"{place}: was changed since it was written. Edit the sheets instead; to write it anew, move it away and do this step "
-            "again: construct ehrnoteqa generate."
+            f"{place}: was changed since it was written. Edit the sheets instead; to write it "
+            "anew, move it away and do this step again: construct ehrnoteqa generate."
         )
     return {
         record.values["id"]: record.values
@@ -75,7 +75,10 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
 def export_sheets(
     folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0
 ) -> dict[str, Any]:
-    """Writes sheets and notes; sheets that are there stay as they are, so a stopped export goes on."""
+    """Writes sheets and notes.
+
+    Sheets that are there stay as they are, so a stopped export goes on.
+    """
     drafts = load_drafts(folder)
     made: dict[str, Any] = {
         "schema_version": 1,
@@ -86,8 +89,8 @@ def export_sheets(
         **construction.shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
     }
     refusal = (
-        f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat that command, or move "
-        f"{files.SHARES} and {files.SHEETS} away first."
+        f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat "
+        f"that command, or move {files.SHARES} and {files.SHEETS} away first."
     )
     construction.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
     sheets = make_folder(folder / files.SHEETS)
@@ -156,12 +159,14 @@ class _Check:
         mark = row.cells["inclusion"].strip().lower()
         if not mark and not self.blank_keeps:
             self.problems.append(
-                f"{row.place('inclusion')}: is empty, so the question is not reviewed yet; mark it o (keep) or x (drop)"
+                f"{row.place('inclusion')}: is empty, so the question is not reviewed yet; mark it "
+                "o (keep) or x (drop)"
             )
             return
         if mark and mark not in _MARKS:
             self.problems.append(
-                f"{row.place('inclusion')}: must be o (keep) or x (drop), got a text of {len(mark)} characters"
+                f"{row.place('inclusion')}: must be o (keep) or x (drop), got a text of "
+                f"{len(mark)} characters"
             )
             return
         inclusion = _MARKS[mark] if mark else "keep"
@@ -234,7 +239,8 @@ def import_sheets(
     shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
     if shares.get("drafts_sha256") != file_sha256(folder / files.DRAFTS):
         raise UsageError(
-            f"{folder}: the sheets were exported of other drafts than are there now. Export them again."
+            f"{folder}: the sheets were exported of other drafts than are there now. Export them "
+            "again."
         )
     check = _Check(
         first=shares["first"],
@@ -291,8 +297,9 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, An
                 column for column, _, _ in changed_fields(edit.content, other.content)
             )
             check.problems.append(
-                f"question {identifier}: {one} ({edit.row.path}, row {edit.row.number}) and {name} ({other.row.path}, row "
-                f"{other.row.number}) edited it differently: {columns}; make them alike"
+                f"question {identifier}: {one} ({edit.row.path}, row {edit.row.number}) and {name} "
+                f"({other.row.path}, row {other.row.number}) edited it differently: {columns}; "
+                "make them alike"
             )
     history = [
         record

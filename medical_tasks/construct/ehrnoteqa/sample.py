@@ -1,6 +1,7 @@
 """Patients of each level and number of notes, drawn by a seed (paper, section 3.1 and table 2), and their notes.
 
-A larger sample holds the smaller one. The paper names no tokenizer of its 3,000 and 7,000 tokens; the recipe names ours.
+A larger sample holds the smaller one. The paper names no tokenizer of its 3,000 and 7,000 tokens;
+the recipe names ours.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def parse_cells(text: str) -> dict[Cell, int]:
         found = _CELL.fullmatch(part.strip())
         if found is None:
             raise UsageError(
-                f"--cells {text!r}: {part!r} is not LEVEL:NOTES=PATIENTS, such as 1:2=275; levels are 1, 2."
+                f"--cells {text!r}: {part!r} is not LEVEL:NOTES=PATIENTS, such as 1:2=275; levels "
+                "are 1, 2."
             )
         cell = int(found[1]), int(found[2])
         if cell in cells:
@@ -81,7 +83,10 @@ def level_of(tokens: int, bounds: tuple[int, int]) -> int | None:
 
 
 def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
-    """Draws patients. Returns cell to patient ids, in an order that depends on seed and ids alone."""
+    """Draws patients.
+
+    Returns cell to patient ids, in an order that depends on seed and ids alone.
+    """
     members = _members(lengths, spec)
     short = [
         f"level {level} with {notes} notes has {len(members[level, notes]):,}, asked for {wanted:,}"
@@ -90,7 +95,8 @@ def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, l
     ]
     if short and not spec.allow_fewer:
         raise UsageError(
-            f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there is with --allow-fewer."
+            f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there "
+            "is with --allow-fewer."
         )
     return {
         cell: construction.ranked(members[cell], spec.seed, str)[:wanted]
@@ -116,7 +122,8 @@ def make_sample(
     """
     if not source.is_file():
         raise MissingError(
-            f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz."
+            f"{source}: no such file. Give --source the file of discharge summaries, "
+            "discharge.csv.gz."
         )
     make_folder(folder)
     recipe: dict[str, Any] = {
@@ -131,8 +138,8 @@ def make_sample(
     made, differing = construction.kept_step(place, recipe, step="ehrnoteqa sample")
     if differing:
         raise UsageError(
-            f"{folder}: holds another sample (other {', '.join(differing)}). Give another --folder; a larger sample with the "
-            "same seed holds the smaller one."
+            f"{folder}: holds another sample (other {', '.join(differing)}). Give another "
+            "--folder; a larger sample with the same seed holds the smaller one."
         )
     if made:
         return made
@@ -141,7 +148,8 @@ def make_sample(
     level = {patient: cell[0] for cell, patients in drawn.items() for patient in patients}
     if not level:
         raise UsageError(
-            f"{source}: no patient is in any of the cells {', '.join(recipe['cells'])}. Ask for others with --cells."
+            f"{source}: no patient is in any of the cells {', '.join(recipe['cells'])}. Ask for "
+            "others with --cells."
         )
     notes = _notes(source, {patient: lengths[patient].num_notes for patient in level})
     digests = {
@@ -174,7 +182,8 @@ def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[NoteRow]
         found[patient] = [note.row for note in notes]
         if not OWN_FIELDS["notes"].holds(found[patient]):
             raise UsageError(
-                f"{source}: the notes of patient {patient} cannot be used: {OWN_FIELDS['notes'].rule}. Correct them in the file."
+                f"{source}: the notes of patient {patient} cannot be used: "
+                f"{OWN_FIELDS['notes'].rule}. Correct them in the file."
             )
     return found
 
@@ -270,8 +279,8 @@ def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str,
         cells, patient = row.cells, row.cells["subject_id"]
         if not _ID.holds(patient):
             raise UsageError(
-                f"{path}: row {row.number:,}, field 'subject_id': must be {_ID.rule}, got a text of {len(patient)} characters. "
-                "Are the columns in the order of the header?"
+                f"{path}: row {row.number:,}, field 'subject_id': must be {_ID.rule}, got a text "
+                f"of {len(patient)} characters. Are the columns in the order of the header?"
             )
         yield (
             patient,
@@ -294,7 +303,10 @@ _TOKENIZER_FILES = (
 
 @dataclass(frozen=True, kw_only=True)
 class TokenCounter:
-    """Counts the tokens of texts, special ones left out; the same identity gives the same numbers."""
+    """Counts the tokens of texts, special ones left out.
+
+    The same identity gives the same numbers.
+    """
 
     identity: Mapping[str, str]  # for the recipe
     count: Callable[[Sequence[str]], list[int]]
@@ -321,22 +333,24 @@ def open_counter(name: str) -> TokenCounter:
     folder = Path(name).expanduser()
     if not folder.is_dir():
         raise MissingError(
-            f"--tokenizer {name}: no such folder. Give the folder of a model or tokenizer on this machine, or {ESTIMATE}."
+            f"--tokenizer {name}: no such folder. Give the folder of a model or tokenizer on this "
+            f"machine, or {ESTIMATE}."
         )
     files = sorted(
         {path for pattern in _TOKENIZER_FILES for path in folder.glob(pattern) if path.is_file()}
     )
     if not files:
         raise MissingError(
-            f"--tokenizer {name}: holds no tokenizer (tokenizer.json, *.model, ...). Give the folder that save_pretrained wrote, "
-            f"whole, or {ESTIMATE}."
+            f"--tokenizer {name}: holds no tokenizer (tokenizer.json, *.model, ...). Give the "
+            f"folder that save_pretrained wrote, whole, or {ESTIMATE}."
         )
     check_config(folder)
     try:
         tokenizer = _loaded(folder)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise UsageError(
-            f"--tokenizer {name}: cannot be read ({type(error).__name__}: {error}). Give another folder, or {ESTIMATE}."
+            f"--tokenizer {name}: cannot be read ({type(error).__name__}: {error}). Give another "
+            f"folder, or {ESTIMATE}."
         ) from error
     digests = {path.name: file_sha256(path) for path in files}
 

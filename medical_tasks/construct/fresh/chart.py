@@ -166,7 +166,10 @@ _SENTENCE_SHARE = 0.5  # of the findings that have sentences of their own, how m
 
 
 class Chart:
-    """One patient's statements; `entities` are the dataset's, `concepts` what the calculator must know of, stated or left out."""
+    """One patient's statements.
+
+    `entities` are the dataset's, `concepts` what the calculator must know of, stated or left out.
+    """
 
     def __init__(
         self,

@@ -105,7 +105,10 @@ def _joined(phrases: Sequence[str], word: str) -> str:
 def list_sentence(
     draw: Draw, kind: Kind, phrases: Sequence[str], *, present: bool, brief: bool, voice: Voice
 ) -> str:
-    """A sentence that states or denies phrases of one kind; its pronouns are still to be filled in."""
+    """A sentence that states or denies phrases of one kind.
+
+    Its pronouns are still to be filled in.
+    """
     statements = kind in STATEMENTS
     form = "present" if present else "absent"
     frames = _FRAMES[f"brief_{form}" if brief else form][kind]

@@ -1,15 +1,16 @@
 """What notes are made of: word lists, frames of clauses, diseases, and the grammar that fills frames.
 
-In a frame `<job>` stands for a word of the list `job`, `<job_c>` for one with a capital, `<a|b>` for
-one of two alternatives, `<2-9>` for a whole number and `<year>` for a year in which the patient was
-grown up:
+In a frame `<job>` stands for a word of the list `job`, `<job_c>` for one with a capital, `<a|b>`
+for one of two alternatives, `<2-9>` for a whole number and `<year>` for a year in which the patient
+was grown up:
 
     {He} works as a <job> at <worksite>, <20-40> hours a week.
     She works as a glazier at a tannery, 32 hours a week.
 
 A word of a list stands in a note once. Variety comes from what can be combined: a frame has several
-lists of dozens of words, so that two notes hardly ever have eight words in a row in common. The lists
-are the authors' own general medical knowledge; people, firms and hospitals in them are invented.
+lists of dozens of words, so that two notes hardly ever have eight words in a row in common. The
+lists are the authors' own general medical knowledge; people, firms and hospitals in them are
+invented.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The values of the notes, drawn on the grid they are printed on from `random()` alone, which is the same in every Python.
 
-Close to a threshold that print rounds (creatinine 2.0 mg/dL: 177 µmol/L, 176.8 by arithmetic) no value is drawn.
+Close to a threshold that print rounds (creatinine 2.0 mg/dL: 177 µmol/L, 176.8 by arithmetic) no
+value is drawn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Twins: families of notes about one invented patient that differ in one thing, with an exact gold each.
 
-A family's subject is one value. Drawing the patient again with a single random number exchanged gives the same patient with
-another value of it, and the difference of the two charts says which statement of the note it is.
+A family's subject is one value. Drawing the patient again with a single random number exchanged
+gives the same patient with another value of it, and the difference of the two charts says which
+statement of the note it is.
 """
 
 from __future__ import annotations
@@ -273,7 +274,10 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
 
 
 def _steroid(chart: Chart) -> str:
-    """The drug that a patient converts from, as the entity is written; it stands in the question."""
+    """The drug that a patient converts from, as the entity is written.
+
+    It stands in the question.
+    """
     return str(chart.entities.get("input steroid")).split(",")[0]
 
 

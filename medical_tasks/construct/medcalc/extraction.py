@@ -1,7 +1,8 @@
 """Attributes of calculators found in notes, by a model or by words alone, and how well (paper, section 2.2, appendix A.1).
 
-A model is asked which attributes that calculators share a note gives, whether its patient is one whom a calculator is meant for,
-and for the rest of that calculator's attributes. Prompts and criteria are ours.
+A model is asked which attributes that calculators share a note gives, whether its patient is one
+whom a calculator is meant for, and for the rest of that calculator's attributes. Prompts and
+criteria are ours.
 """
 
 from __future__ import annotations
@@ -199,7 +200,10 @@ Pair: TypeAlias = tuple[AnyCalculator, str, Entities]
 
 @dataclass(frozen=True, kw_only=True)
 class Extracted:
-    """What came of notes: the pairs of calculator and note that are kept, and how the others ended."""
+    """What came of notes.
+
+    The pairs of calculator and note that are kept, and how the others ended.
+    """
 
     kept: list[Pair] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -411,7 +415,10 @@ _FIGURES: Final = {
 def compared(
     calculator: AnyCalculator, gold: Mapping[str, object], given: Mapping[str, object]
 ) -> Counter[Any]:
-    """Counts attributes by type: `gold` and `given` ones, `both`, and `right` ones, which have the same value."""
+    """Counts attributes by type.
+
+    `gold` and `given` ones, `both`, and `right` ones, which have the same value.
+    """
     counts: Counter[Any] = Counter()
     wanted, found = _values(calculator, gold), _values(calculator, given)
     for item in calculator.inputs:

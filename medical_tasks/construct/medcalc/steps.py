@@ -164,7 +164,8 @@ def _by_model(
 ) -> _Outcome:
     more = 2 * len(notes) * len(calculators)
     tell(
-        f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then {more:,} at most."
+        f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then "
+        f"{more:,} at most."
     )
     with asked(
         arguments.model,
@@ -339,7 +340,8 @@ def _sheet(arguments: MedcalcSheet) -> int:
     for name, own in cells.items():
         tell(f"{sheets / name}.csv: {len(shares['sheets'][name]):,} pairs, {len(own):,} rows")
     tell(
-        f"Mark each row o (right) or x, and put what is right into correction: a value with its unit, or {_NOTHING}."
+        "Mark each row o (right) or x, and put what is right into correction: a value with its "
+        f"unit, or {_NOTHING}."
     )
     return _tell_whose(folder)
 
@@ -451,8 +453,9 @@ def _adjudicated(
     filled = ({**row, "note": f"sheets/{row['note']}", **told.get(cell, {})} for cell, row in made)
     write_sheet(path, COLUMNS, filled)
     raise IncompleteError(
-        f"{len(waiting):,} attributes wait for adjudication in {path}: what was extracted, and in comment what each says. "
-        "Have it marked as the other sheets, and import all of them together."
+        f"{len(waiting):,} attributes wait for adjudication in {path}: what was extracted, and in "
+        "comment what each says. Have it marked as the other sheets, and import all of them "
+        "together."
     )
 
 
@@ -504,8 +507,9 @@ def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
         kappa = cohen_interval(first, second, classes=("o", "x"), clusters=clusters)
         same = sum(map(eq, map(_said, values), map(_said, others)))
         tell(
-            f"{' and '.join(names)}: the same value on {same:,} of {len(both):,} attributes ({100 * same / len(both):.1f} %), "
-            f"Cohen's kappa of their verdicts {f'{kappa.value:.3f}' if kappa.value == kappa.value else 'n/a'}"
+            f"{' and '.join(names)}: the same value on {same:,} of {len(both):,} attributes "
+            f"({100 * same / len(both):.1f} %), Cohen's kappa of their verdicts "
+            f"{f'{kappa.value:.3f}' if kappa.value == kappa.value else 'n/a'}"
         )
         yield {"reviewers": names, "cells": len(both), "same": same, "kappa": as_json(kappa)}
 
