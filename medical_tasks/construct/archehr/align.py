@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 from medical_tasks.construct.archehr import files
 from medical_tasks.construct.archehr.codes import (
@@ -32,6 +33,7 @@ from medical_tasks.construct.archehr.files import (
     read_table,
     searched,
 )
+from medical_tasks.construct.archehr.forms import Alignment, Candidate, NoteCounts
 from medical_tasks.construct.archehr.posts import Post, load_posts
 from medical_tasks.construct.archehr.rounds import OwnCase, split_note
 from medical_tasks.construct.shared import file_name
@@ -105,7 +107,7 @@ class _NoteWords:
         return self._numbers.get(stem, _OTHER) if stem else _FUNCTION
 
 
-def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]:
+def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
     """Finds the `top` notes for each message, writes sheet and notes, and returns recipe and counts (`align.json`), no text."""
     if not 1 <= top <= 100:
         raise UsageError(f"--top must be from 1 to 100, got {top}.")
@@ -116,6 +118,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
     recipe = _recipe(source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers))
     place = folder / files.ALIGNMENT
+    made: Alignment
     made, differing = construction.kept_step(place, recipe, step="archehr align")
     if differing:
         raise UsageError(
@@ -157,7 +160,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
 
 def _recipe(
     source: Path, folder: Path, top: int, *, coded_posts: bool, coded_notes: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What decides the candidates."""
     post_codes = file_sha256(folder / files.POST_CODES) if coded_posts else None
     note_codes = file_sha256(folder / files.NOTE_CODES) if coded_notes else None
@@ -172,7 +175,7 @@ def _recipe(
 
 
 def _write_candidates_sheet(
-    folder: Path, lines: Sequence[Mapping[str, Any]], messages: Mapping[str, str]
+    folder: Path, lines: Sequence[Candidate], messages: Mapping[str, str]
 ) -> None:
     """Writes the sheet of candidates; one that is there stays, since it may be edited."""
     if (folder / files.CANDIDATES_SHEET).exists():
@@ -185,9 +188,9 @@ def _write_candidates_sheet(
 
 def _ranked(
     source: Path, codes: AdmissionCodes, ranking: Ranking
-) -> tuple[list[list[Hit]], dict[str, int]]:
+) -> tuple[list[list[Hit]], NoteCounts]:
     size, words = source.stat().st_size, _NoteWords(ranking.numbers, codes)
-    counted = {"notes": 0, "notes_with_codes": 0}
+    counted: NoteCounts = {"notes": 0, "notes_with_codes": 0}
     with Progress("bytes of notes", 2 * size) as progress:
         for note in read_notes(source, on_read=progress.advance_to):
             counted["notes"] += 1
@@ -198,12 +201,17 @@ def _ranked(
     return ranking.best(), counted
 
 
-def _line(post: Post, rank: int, hit: Hit) -> dict[str, Any]:
-    note = {"note_id": hit.key, "document_id": hit.document_id, "score": round(hit.score, 4)}
-    return {"post_id": post.id, "rank": rank, **note}
+def _line(post: Post, rank: int, hit: Hit) -> Candidate:
+    return {
+        "post_id": post.id,
+        "rank": rank,
+        "note_id": hit.key,
+        "document_id": hit.document_id,
+        "score": round(hit.score, 4),
+    }
 
 
-def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
+def _row(number: int, line: Candidate, text: str) -> dict[str, object]:
     place = f"{files.NOTES}/{file_name(line['note_id'])}"
     empty = dict.fromkeys(("chosen", "narrative", "comment"), "")
     return {
@@ -282,17 +290,19 @@ def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
 def _problems(
     row: TableRow,
     pair: tuple[str, str],
-    candidates: Mapping[tuple[str, str], Any],
+    candidates: Collection[tuple[str, str]],
     seen: Mapping[tuple[str, str], TableRow],
 ) -> Iterator[str]:
     if pair not in candidates:
-        yield f"{row.place('note_id')}: message and note are no pair of the candidates; leave the first columns as they were"
+        yield (
+            f"{row.place('note_id')}: message and note are no pair of the candidates; leave the "
+            "first columns as they were"
+        )
     elif pair in seen:
-        before = seen[pair]
-        yield f"{row.place('note_id')}: the pair stands in {before.path}, row {before.number}, already"
+        yield annotation.stands_already(row, "note_id", "the pair", seen[pair])
     mark = row.cells["chosen"].strip().lower()
     if mark not in YES_NO:
-        yield f"{row.place('chosen')}: must be yes, no or empty, got a text of {len(mark)} characters"
+        yield annotation.unknown_mark(row, "chosen", "yes, no or empty", mark)
 
 
 def _note_text(folder: Path, name: str) -> str:

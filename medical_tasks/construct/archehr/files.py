@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import medical_tasks.construct.shared as construction
 from medical_tasks.data.dataset_source import file_sha256
@@ -34,7 +34,7 @@ AGREEMENT: Final = "agreement.json"
 _GUIDELINES: Final = "guidelines.txt"
 
 
-def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
+def checked_step(path: Path, made: Mapping[str, object], *, step: str) -> None:
     """Refuses to go on with a file that is not the one its step wrote.
 
     `made["sha256"]` has file name to hash.

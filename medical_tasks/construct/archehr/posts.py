@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import medical_tasks.construct.shared as construction
 from medical_tasks.construct.archehr import files
@@ -23,6 +23,7 @@ from medical_tasks.construct.archehr.files import (
     one_line,
     read_table,
 )
+from medical_tasks.construct.archehr.forms import Filtered, FilterRecipe
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import make_folder, packaged, read_text, readable
@@ -53,7 +54,7 @@ class Post:
     text: str
 
 
-def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
+def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filtered:
     """Keeps the messages with a keyword of one of `keyword_lists`, or of a file.
 
     Returns counts and recipe, no text.
@@ -64,8 +65,9 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
         raise MissingError(
             f"{source}: no such file. Give --source a CSV file with the columns id and text."
         )
-    recipe = {"source_sha256": file_sha256(source), "keywords": list(words)}
+    recipe: FilterRecipe = {"source_sha256": file_sha256(source), "keywords": list(words)}
     place = folder / files.FILTER
+    there: Filtered
     there, differing = construction.kept_step(place, recipe, step="archehr filter")
     if differing:
         raise UsageError(
@@ -79,7 +81,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     counts: Counter[str] = Counter()
     read = {"posts": 0, "empty": 0, "kept": 0}
 
-    def kept() -> Iterator[dict[str, Any]]:
+    def kept() -> Iterator[dict[str, object]]:
         for name, text in _messages(source):
             read["posts"] += 1
             read["empty"] += not text
@@ -90,10 +92,12 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
                 yield {"id": name, "text": text, "keywords": found}
 
     digest = construction.write_lines(folder / files.POSTS, kept())
-    made = {
+    made: Filtered = {
         "schema_version": 1,
         "recipe": recipe,
-        **read,
+        "posts": read["posts"],
+        "empty": read["empty"],
+        "kept": read["kept"],
         "by_keyword": {
             word: counts[word] for word in sorted(words, key=lambda word: (-counts[word], word))
         },

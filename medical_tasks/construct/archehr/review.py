@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.release import (
@@ -30,6 +31,17 @@ from medical_tasks.benchmarks.archehr_qa.release import (
 )
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.files import WORDS, content_words, one_line
+from medical_tasks.construct.archehr.forms import (
+    Agreement,
+    AnnotatorAgreement,
+    CaseCounts,
+    Change,
+    LabelAgreement,
+    MarkRecord,
+    ReleaseForm,
+    RoundChanges,
+    RoundReview,
+)
 from medical_tasks.construct.archehr.release_files import answer_text, release_texts
 from medical_tasks.construct.archehr.rounds import (
     ESSENTIAL,
@@ -66,7 +78,7 @@ class ReviewOptions:
     seed: int | None = None
 
 
-def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
+def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> RoundReview:
     """Reads the edited sheets of the last exported round.
 
     Returns the content of `review.json`: counts, no text.
@@ -82,7 +94,7 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
             check.read(row)
     given = check.given()
     readings = check.readings()
-    absent, problems = construction.missing_sheets(check.sheets, given, partial=options.partial)
+    absent, problems = annotation.missing_sheets(check.sheets, given, partial=options.partial)
     refuse([*check.problems, *problems])
     after, problems = _merged(number, before, readings, shares["first"])
     refuse(problems)
@@ -109,7 +121,7 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
         rounds.CASES: write_cases(place / rounds.CASES, after),
     }
     write_release(folder / files.RELEASE, splits, note_source=form["note_source"])
-    made = {
+    made: RoundReview = {
         "schema_version": 1,
         "round": number,
         "without_sheets_of": absent,
@@ -125,14 +137,19 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
     return made
 
 
-def _release_form(folder: Path, number: int, options: ReviewOptions) -> dict[str, Any]:
-    form: dict[str, Any] = {"note_source": "", "dev": 0, "seed": 0}
+def _release_form(folder: Path, number: int, options: ReviewOptions) -> ReleaseForm:
+    """The options of a release: those of the round before, unless they are given anew."""
+    form: ReleaseForm = {"note_source": "", "dev": 0, "seed": 0}
     if number > 1:
-        form |= construction.read_json(
-            rounds.round_folder(folder, number - 1) / rounds.REVIEW, step="archehr import"
-        ).get("release", {})
-    said = {"note_source": options.note_source, "dev": options.dev, "seed": options.seed}
-    form |= {name: value for name, value in said.items() if value is not None}
+        path = rounds.round_folder(folder, number - 1) / rounds.REVIEW
+        before: RoundReview = construction.read_json(path, step="archehr import")
+        form = before["release"]
+    if options.note_source is not None:
+        form["note_source"] = options.note_source
+    if options.dev is not None:
+        form["dev"] = options.dev
+    if options.seed is not None:
+        form["seed"] = options.seed
     if form["note_source"] not in ("", *NOTE_SOURCES):
         raise UsageError(
             f"--note-source must be one of {', '.join(NOTE_SOURCES)}, got {form['note_source']!r}."
@@ -167,7 +184,7 @@ def _merged(
 
 def _marks(
     before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]]
-) -> list[dict[str, Any]]:
+) -> list[MarkRecord]:
     told = ((before[name], each) for name in readings for each in readings[name])
     return [
         {
@@ -179,7 +196,7 @@ def _marks(
     ]
 
 
-def _counts(cases: Sequence[OwnCase]) -> dict[str, Any]:
+def _counts(cases: Sequence[OwnCase]) -> CaseCounts:
     labels = Counter(label for case in cases for label in case.annotation.labels.values())
     words = [len(answer_text(case.annotation.answer).split()) for case in cases]
     return {
@@ -248,7 +265,7 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
     )
 
 
-def _changes(case: OwnCase, reading: Reading) -> Iterator[dict[str, Any]]:
+def _changes(case: OwnCase, reading: Reading) -> Iterator[Change]:
     found = [(_row(reading, *each), each) for each in _differences(case.annotation, reading)]
     for (kind, number), row in reading.rows.items():
         if said := row.cells["comment"].strip():
@@ -368,7 +385,7 @@ _MARK_FIELDS: Final = {
 
 def label_agreement(
     before: Sequence[str], after: Sequence[str], clusters: Sequence[str]
-) -> dict[str, Any]:
+) -> LabelAgreement:
     """Compares two labels of each sentence.
 
     Clusters are the sentences' cases, which the bootstrap for kappa draws whole.
@@ -402,7 +419,7 @@ def label_agreement(
     }
 
 
-def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> dict[str, Any]:
+def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> RoundChanges:
     """Compares labels, questions, focus areas and answers' words after a round with those before, over the cases that both have."""
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.means import ratio_interval
@@ -450,7 +467,7 @@ def _labels(case: OwnCase) -> list[str]:
     return [case.annotation.labels[sentence.id] for sentence in case.sentences]
 
 
-def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
+def _among_annotators(folder: Path, number: int) -> list[AnnotatorAgreement]:
     place = rounds.round_folder(folder, number)
     files.checked_step(
         place / rounds.MARKS,
@@ -464,15 +481,15 @@ def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
         marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values[
             "labels"
         ]
-    found = []
-    for names, both, first, second in construction.each_two(marks):
+    found: list[AnnotatorAgreement] = []
+    for names, both, first, second in annotation.pairs_of_people(marks):
         clusters = [name for name, labels in zip(both, first, strict=True) for _ in labels]
         labels = label_agreement([*chain(*first)], [*chain(*second)], clusters)
         found.append({"annotators": names, "cases": len(both), **labels})
     return found
 
 
-def measure_agreement(folder: Path) -> dict[str, Any]:
+def measure_agreement(folder: Path) -> Agreement:
     """Measures every round that was imported, and writes `agreement.json`.
 
     Names, counts and figures, no text.
@@ -484,7 +501,7 @@ def measure_agreement(folder: Path) -> dict[str, Any]:
             "import."
         )
     cases = {number: rounds.cases_of(folder, number) for number in range(1, last + 1)}
-    made = {
+    made: Agreement = {
         "schema_version": 1,
         "words": WORDS,
         "rounds": [

@@ -12,13 +12,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import medical_tasks.construct.shared as construction
+import medical_tasks.construct.annotation as annotation
 from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence
+from medical_tasks.construct.annotation import LEAVE
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.align import chosen_cases
 from medical_tasks.construct.archehr.files import one_line
+from medical_tasks.construct.archehr.forms import RoundShares
 from medical_tasks.construct.archehr.release_files import phrase_places
 from medical_tasks.construct.archehr.rounds import (
     ESSENTIAL,
@@ -30,7 +32,6 @@ from medical_tasks.construct.archehr.rounds import (
 )
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
-from medical_tasks.io.cell_forms import is_formula_error
 from medical_tasks.io.files import make_folder
 from medical_tasks.io.tables import TableRow
 
@@ -87,7 +88,7 @@ def export_sheets(
     chosen: Sequence[Path] = (),
     overlap: int = 0,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> RoundShares:
     """Writes a sheet a reviewer, for the next round, with `overlap` cases for everybody.
 
     Returns `shares.json` and the round.
@@ -103,14 +104,14 @@ def export_sheets(
         )
     else:
         cases = rounds.cases_of(folder, number - 1)
-    made: dict[str, Any] = {
+    made: RoundShares = {
         "schema_version": 1,
         "round": number,
         "cases_sha256": file_sha256(before / rounds.CASES),
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
-        **construction.shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
+        **annotation.shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
     }
     make_folder(place)
     refusal = (
@@ -118,12 +119,12 @@ def export_sheets(
         "and somebody may be at work on them. Repeat that command, or move this folder away to "
         "export them anew."
     )
-    construction.keep_once(place / rounds.SHARES, made, step="archehr sheet", refusal=refusal)
+    annotation.keep_once(place / rounds.SHARES, made, step="archehr sheet", refusal=refusal)
     sheets = make_folder(place / rounds.SHEETS)
     files.write_guidelines(sheets)
     own = made["sheets"].items()
     rows = {name: _all_rows(cases, ids, {"round": number, "reviewer": name}) for name, ids in own}
-    construction.write_sheets(sheets, COLUMNS, rows)
+    annotation.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
@@ -158,7 +159,6 @@ heading."""
 _MARKS: Final = {name[:1]: name for name in (ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT, CONTEXT)}
 _SPELT: Final = {**_MARKS, **{name: name for name in _MARKS.values()}, "not relevant": NOT_RELEVANT}
 _CITED: Final = re.compile(r"\|\s*[0-9]{1,5}(?:\s*,\s*[0-9]{1,5})*\s*\|")
-_LEAVE: Final = "leave that column as it was"
 
 Key = tuple[str, str]
 """Kind and number of a row."""
@@ -198,15 +198,16 @@ class SheetCheck:
     def _place(self, row: TableRow, reviewer: str, case_id: str, key: Key) -> str | None:
         if row.cells["round"].strip() != str(self.number):
             return f"{row.place('round')}: must be {self.number}, the round that is read back; give the sheets of that round"
-        if reviewer not in self.sheets:
-            return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; {_LEAVE}"
+        if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
+            return problem
         if case_id not in self.sheets[reviewer]:
-            return f"{row.place('case_id')}: is no case in the sheet of {reviewer}; {_LEAVE}"
+            return f"{row.place('case_id')}: is no case in the sheet of {reviewer}; {LEAVE}"
         if key[0] not in KINDS:
-            return f"{row.place('kind')}: must be one of {', '.join(KINDS)}; {_LEAVE}"
+            return f"{row.place('kind')}: must be one of {', '.join(KINDS)}; {LEAVE}"
         there = self._rows.get((reviewer, case_id), {}).get(key)
         if there is not None:
-            return f"{row.place('number')}: {key[0]} {key[1]} of case {case_id} stands in {there.path}, row {there.number}, already"
+            what = f"{key[0]} {key[1]} of case {case_id}"
+            return annotation.stands_already(row, "number", what, there)
         if key[0] in ("focus", "answer"):
             known = set(map(str, range(1, 100)))
         else:
@@ -216,7 +217,7 @@ class SheetCheck:
                 else {"1"}
             )
         if key[1] not in known:
-            return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {_LEAVE}"
+            return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {LEAVE}"
         return None
 
     def given(self) -> list[str]:
@@ -245,10 +246,9 @@ class SheetCheck:
             and (row["text"] or row["kind"] == "question")
         ]
         if lost:
-            more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
             self.problems.append(
                 f"the sheet of {reviewer}: rows of case {case.id} are lost "
-                f"({', '.join(lost[:5])}{more})"
+                f"({annotation.first_few(lost)})"
             )
         for (kind, _), row in rows.items():
             self.problems += _misplaced(kind, row)
@@ -346,8 +346,8 @@ def _misplaced(kind: str, row: TableRow) -> Iterator[str]:
     for column, of in (("relevance", "sentence"), ("citations", "answer")):
         if kind != of and row.cells[column].strip():
             yield f"{row.place(column)}: must be empty; it is for rows of the kind {of}"
-    if is_formula_error(row.cells["text"].strip()):
-        yield f"{row.place('text')}: is the error of a formula; type the text again, with an apostrophe before it"
+    if problem := annotation.formula_problem(row, "text"):
+        yield problem
 
 
 def _changed(case: OwnCase, rows: Mapping[Key, TableRow]) -> Iterator[str]:

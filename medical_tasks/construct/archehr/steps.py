@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
 
 from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
+from medical_tasks.construct.annotation import parse_names
 from medical_tasks.construct.archehr import codes, files, rounds
 from medical_tasks.construct.archehr.align import TOP, align_posts
+from medical_tasks.construct.archehr.forms import LabelAgreement
 from medical_tasks.construct.archehr.posts import filter_posts
 from medical_tasks.construct.archehr.review import (
     ReviewOptions,
@@ -25,7 +25,7 @@ from medical_tasks.construct.options import (
     ArchehrImport,
     ArchehrSheet,
 )
-from medical_tasks.construct.shared import check_answered, checked_seed, numbers, parse_names
+from medical_tasks.construct.shared import Figure, check_answered, checked_seed, numbers
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell, tell_private
 from medical_tasks.io.table import align
@@ -177,7 +177,7 @@ def _agreement(arguments: ArchehrAgreement) -> int:
     return 0
 
 
-def _labels(made: Mapping[str, Any]) -> str:
+def _labels(made: LabelAgreement) -> str:
     kappa = made["kappa"]["value"]
     return (
         f"the same label {_percent(made['agreement'])} ({made['agreed']:,}/{made['sentences']:,}), "
@@ -185,15 +185,12 @@ def _labels(made: Mapping[str, Any]) -> str:
     )
 
 
-def _percent(share: Mapping[str, Any]) -> str:
-    if share["value"] is None:
+def _percent(share: Figure) -> str:
+    value, low, high = share["value"], share["ci_low"], share["ci_high"]
+    if value is None:
         return "n/a"
-    ends = (
-        ""
-        if share["ci_low"] is None
-        else f" ({100 * share['ci_low']:.1f} to {100 * share['ci_high']:.1f})"
-    )
-    return f"{100 * share['value']:.1f} %{ends}"
+    ends = "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{100 * value:.1f} %{ends}"
 
 
 CONSTRUCTION = Construction(

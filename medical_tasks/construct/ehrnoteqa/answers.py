@@ -16,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
@@ -49,7 +50,7 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
     Sheets that are there stay, so a stopped export goes on.
     """
     check_least({"--max-samples": arguments.max_samples})
-    folder, reviewers = arguments.out, construction.parse_names(arguments.reviewers)
+    folder, reviewers = arguments.out, annotation.parse_names(arguments.reviewers)
     overlap, seed = arguments.overlap or 0, construction.checked_seed(arguments.seed)
     items, gold, said = _collected(arguments)
     models = sorted(said)
@@ -74,11 +75,11 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
         "overlap": overlap,
         "answers_sha256": construction.lines_sha256(answers),
         "left_out": len(items) - len(complete),
-        **construction.shared_sheets(list(chosen), reviewers, overlap=overlap, seed=seed),
+        **annotation.shared_sheets(list(chosen), reviewers, overlap=overlap, seed=seed),
     }
     make_folder(folder)
     refusal = f"{folder}: holds sheets of other answers or with other settings. Give another --out."
-    construction.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
+    annotation.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
     construction.write_lines(folder / ANSWERS, answers)
     sheets = make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, {item.id: item.fields["notes"] for item in chosen.values()})
@@ -94,7 +95,7 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
         ]
         for reviewer, ids in made["sheets"].items()
     }
-    construction.write_sheets(sheets, COLUMNS, rows)
+    annotation.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
@@ -194,7 +195,7 @@ class _Marks:
         number = row.cells["answer_number"].strip()
         answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
         if row.cells["reviewer"].strip() != self.reviewer:
-            self._wrong(row, "reviewer", f"must be {self.reviewer}; leave that column as it was")
+            self._wrong(row, "reviewer", f"must be {self.reviewer}; {annotation.LEAVE}")
         elif answer not in self.expected:
             self._wrong(
                 row,
@@ -206,9 +207,7 @@ class _Marks:
                 row, "answer_number", f"answer {answer[1]} to question {answer[0]} stands twice"
             )
         elif row.cells["index"].strip() != str(self.index[answer[0]]):
-            self._wrong(
-                row, "index", f"must be {self.index[answer[0]]}; leave that column as it was"
-            )
+            self._wrong(row, "index", f"must be {self.index[answer[0]]}; {annotation.LEAVE}")
         else:
             self.seen.add(answer)
             self._mark(row, answer, row.cells["verdict"].strip().lower())
@@ -220,8 +219,8 @@ class _Marks:
         kind = next((kind for kind, marks in _KINDS.items() if mark in marks), None)
         self.kind = self.kind or kind or ""
         if kind is None:
-            self._wrong(
-                row, "verdict", f"must be o or x (or 1 or 0), got a text of {len(mark)} characters"
+            self.problems.append(
+                annotation.unknown_mark(row, "verdict", "o or x (or 1 or 0)", mark)
             )
         elif kind != self.kind:
             self._wrong(

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
@@ -85,7 +86,7 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
         "them. The drafts are left as they are. Move the sheets and shares.json away first, or "
         "work in another --folder."
     )
-    construction.check_exported(
+    annotation.check_exported(
         folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal
     )
     digest = construction.write_lines(folder / files.DRAFTS, drafts)

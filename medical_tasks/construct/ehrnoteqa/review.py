@@ -15,15 +15,16 @@ from operator import eq
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
+from medical_tasks.construct.annotation import LEAVE
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.files import load_patients
 from medical_tasks.construct.ehrnoteqa.protocol import same_text
 from medical_tasks.construct.shared import file_name
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
-from medical_tasks.io.cell_forms import is_formula_error
 from medical_tasks.io.files import WholeFile, make_folder, one_line
 from medical_tasks.io.json_records import Field, is_text
 from medical_tasks.io.tables import TableRow, read_sheet, refuse
@@ -86,13 +87,13 @@ def export_sheets(
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
-        **construction.shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
+        **annotation.shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
     }
     refusal = (
         f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat "
         f"that command, or move {files.SHARES} and {files.SHEETS} away first."
     )
-    construction.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
+    annotation.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
     sheets = make_folder(folder / files.SHEETS)
     write_notes(
         sheets / NOTES_FOLDER,
@@ -103,7 +104,7 @@ def export_sheets(
         name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)]
         for name, ids in own
     }
-    construction.write_sheets(sheets, COLUMNS, rows)
+    annotation.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
@@ -165,8 +166,7 @@ class _Check:
             return
         if mark and mark not in _MARKS:
             self.problems.append(
-                f"{row.place('inclusion')}: must be o (keep) or x (drop), got a text of "
-                f"{len(mark)} characters"
+                annotation.unknown_mark(row, "inclusion", "o (keep) or x (drop)", mark)
             )
             return
         inclusion = _MARKS[mark] if mark else "keep"
@@ -183,26 +183,25 @@ class _Check:
             )
 
     def _place(self, row: TableRow, reviewer: str, identifier: str) -> str | None:
-        if reviewer not in self.sheets:
-            return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; leave that column as it was"
+        question = f"question {identifier}"
+        if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
+            return problem
         if identifier not in self.drafts:
-            return f"{row.place('id')}: is no question of these sheets; leave that column as it was"
+            return f"{row.place('id')}: is no question of these sheets; {LEAVE}"
         if identifier not in self.sheets[reviewer]:
-            return f"{row.place('id')}: question {identifier} is not in the sheet of {reviewer}; leave that column as it was"
+            return f"{row.place('id')}: {question} is not in the sheet of {reviewer}; {LEAVE}"
         if (reviewer, identifier) in self.seen:
             before = self.seen[reviewer, identifier]
-            return f"{row.place('id')}: question {identifier} stands in {before.path}, row {before.number}, already"
+            return annotation.stands_already(row, "id", question, before)
         number = self.sheets[reviewer].index(identifier) + 1
         if row.cells["index"].strip() != str(number):
-            return f"{row.place('index')}: must be {number} for question {identifier}; leave that column as it was"
+            return f"{row.place('index')}: must be {number} for {question}; {LEAVE}"
         return None
 
     def lost(self, reviewer: str) -> None:
         missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
         if missing:
-            shown = ", ".join(missing[:5]) + (
-                f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-            )
+            shown = annotation.first_few(missing)
             self.problems.append(
                 f"the sheet of {reviewer}: {len(missing)} rows are lost (questions {shown})"
             )
@@ -212,12 +211,10 @@ def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
     if not content.question:
         yield f"{row.place('question')}: is empty; to drop the question mark it x"
     if content.answer not in tuple(LETTERS):
-        yield f"{row.place('answer')}: must be a letter from A to E, got a text of {len(content.answer)} characters"
-    for name, text in zip(
-        ("question", *CHOICE_COLUMNS), (content.question, *content.choices), strict=True
-    ):
-        if is_formula_error(text):
-            yield f"{row.place(name)}: is the error of a formula; type the text again, with an apostrophe before it"
+        yield annotation.unknown_mark(row, "answer", "a letter from A to E", content.answer)
+    for name in ("question", *CHOICE_COLUMNS):
+        if problem := annotation.formula_problem(row, name):
+            yield problem
     texts: dict[str, str] = {}
     for name, text in zip(CHOICE_COLUMNS, content.choices, strict=True):
         if not text:
@@ -257,7 +254,7 @@ def import_sheets(
         for row in read_sheet(path, COLUMNS):
             check.read(row)
     given = {reviewer for reviewer, _ in check.seen}
-    absent, problems = construction.missing_sheets(check.sheets, given, partial=partial)
+    absent, problems = annotation.missing_sheets(check.sheets, given, partial=partial)
     check.problems += problems
     for name in sorted(given):
         check.lost(name)
@@ -468,5 +465,5 @@ def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[dict[str, An
             "agreed": sum(map(eq, first, second)),
             "kappa": as_json(cohen_interval(first, second, classes=("keep", "drop"))),
         }
-        for names, both, first, second in construction.each_two(ordered)
+        for names, both, first, second in annotation.pairs_of_people(ordered)
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
+from medical_tasks.construct.annotation import parse_names
 from medical_tasks.construct.contract import Construction
 from medical_tasks.construct.ehrnoteqa import protocol, sample
 from medical_tasks.construct.ehrnoteqa.answers import (
@@ -23,7 +24,7 @@ from medical_tasks.construct.options import (
     EhrnoteqaScores,
     EhrnoteqaSheet,
 )
-from medical_tasks.construct.shared import check_answered, checked_seed, numbers, parse_names
+from medical_tasks.construct.shared import check_answered, checked_seed, numbers
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell, tell_private
 from medical_tasks.io.table import align

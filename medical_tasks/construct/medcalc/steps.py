@@ -16,6 +16,7 @@ from operator import eq
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 import medical_tasks.options as declared
 from medical_tasks.benchmarks.medcalc_bench.data import (
@@ -195,7 +196,7 @@ def _extract(arguments: MedcalcExtract) -> int:
     made = outcome.made
     lines = _drawn(made, notes, MOST if most is None else most, seed)
     refusal = f"{folder}: sheets of other pairs were exported from here. Work in another --folder."
-    construction.check_exported(
+    annotation.check_exported(
         folder / _SHARES, "pairs_sha256", lines, step="medcalc sheet", refusal=refusal
     )
     kept = Counter(line["calculator"] for line in lines)
@@ -312,17 +313,15 @@ def _said(value: object) -> str:
 
 def _sheet(arguments: MedcalcSheet) -> int:
     folder, seed = arguments.folder, checked_seed(arguments.seed)
-    pairs, names = _pairs(folder), construction.parse_names(arguments.reviewers)
+    pairs, names = _pairs(folder), annotation.parse_names(arguments.reviewers)
     if ADJUDICATOR in names:
         raise UsageError(
             f"--reviewers: {ADJUDICATOR} is who decides where two disagree. Give another name."
         )
-    shares = construction.shared_sheets(
-        list(pairs), names, overlap=arguments.overlap or 0, seed=seed
-    )
+    shares = annotation.shared_sheets(list(pairs), names, overlap=arguments.overlap or 0, seed=seed)
     made = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
     refusal = f"{folder}: sheets were exported with other settings. Repeat that command, or move them away."
-    construction.keep_once(folder / _SHARES, made, step="medcalc sheet", refusal=refusal)
+    annotation.keep_once(folder / _SHARES, made, step="medcalc sheet", refusal=refusal)
     sheets = make_folder(folder / "sheets")
     make_folder(sheets / "notes")
     for pair in pairs.values():
@@ -334,7 +333,7 @@ def _sheet(arguments: MedcalcSheet) -> int:
         name: [((key, each), "") for key in keys for each in _cells(pairs[key])]
         for name, keys in shares["sheets"].items()
     }
-    construction.write_sheets(
+    annotation.write_sheets(
         sheets, COLUMNS, {name: _rows(pairs, own, name) for name, own in cells.items()}
     )
     for name, own in cells.items():
@@ -419,7 +418,7 @@ def _read_marks(
             )
             marks.setdefault(name, {})[cell] = opinion
             problems += [problem] if problem else []
-    absent, unsaid = construction.missing_sheets(sheets, marks, partial=arguments.partial)
+    absent, unsaid = annotation.missing_sheets(sheets, marks, partial=arguments.partial)
     lost = {
         name: len(expected[name] - own.keys()) for name, own in marks.items() if name != ADJUDICATOR
     }
@@ -469,11 +468,11 @@ def _opinion(
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
     text: Any = " ".join(row.cells["correction"].split())
     if mark not in ("o", "x"):
-        said = f"must be o (right) or x (wrong), got a text of {len(mark)} characters"
-        return f"{row.place('verdict')}: {said}", ("", None)
+        return annotation.unknown_mark(row, "verdict", "o (right) or x (wrong)", mark), ("", None)
     if mark == "o" or item is None:
         same, told = ("what was extracted", _said(value)) if mark == "o" else ("no", "no")
-        said = f"{row.place('correction')}: must be empty or {same} beside {mark}, got a text of {len(text)} characters"
+        rule = f"empty or {same} beside {mark}"
+        said = annotation.unknown_mark(row, "correction", rule, text)
         return ("" if text.casefold() in ("", told.casefold()) else said), (
             mark,
             value if mark == "o" else False,
@@ -483,7 +482,10 @@ def _opinion(
     if isinstance(item, Flag):
         text = {"yes": True, "no": False}.get(text.casefold(), "?")
     found, why = extraction.usable(item, text)
-    problem = f"{row.place('correction')}: is {why or 'without a value'}; give {item.expects}, or {_NOTHING}"
+    problem = (
+        f"{row.place('correction')}: is {why or 'without a value'}; give {item.expects}, or "
+        f"{_NOTHING}"
+    )
     return (problem if found is None else ""), (mark, found)
 
 
@@ -501,7 +503,7 @@ def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
 
     Kappa's interval draws notes whole.
     """
-    for names, both, one, other in construction.each_two(marks):
+    for names, both, one, other in annotation.pairs_of_people(marks):
         (first, values), (second, others) = zip(*one, strict=True), zip(*other, strict=True)
         clusters = [pairs[key]["note_id"] for key, _ in both]
         kappa = cohen_interval(first, second, classes=("o", "x"), clusters=clusters)
