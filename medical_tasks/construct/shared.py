@@ -131,10 +131,21 @@ def checked_seed(seed: int | None) -> int:
 
 
 def kept_step(path: Path, recipe: Mapping[str, object], *, step: str) -> tuple[Any, list[str]]:
-    """What a step wrote before, {} where it did not, and the names of what its recipe differs in."""
-    made = read_json(path, step=step) if path.exists() else {}
-    there = made.get("recipe", {})
-    return made, [name for name, value in recipe.items() if made and there.get(name) != value]
+    """Reads what a step wrote before, and compares its recipe with the one of now.
+
+    Args:
+        path: What the step keeps; its field `recipe` holds what decided the outcome.
+        recipe: What decides the outcome now.
+        step: Name of the step, for messages.
+
+    Returns:
+        What was written, None where nothing was, and the names of what the recipes differ in.
+    """
+    if not path.exists():
+        return None, []
+    before = read_json(path, step=step)
+    written = before.get("recipe", {})
+    return before, [name for name, value in recipe.items() if written.get(name) != value]
 
 
 def ranked(things: Sequence[_Thing], seed: int, key: Callable[[_Thing], str]) -> list[_Thing]:

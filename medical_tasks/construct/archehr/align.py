@@ -118,15 +118,15 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
     recipe = _recipe(source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers))
     place = folder / files.ALIGNMENT
-    made: Alignment
-    made, differing = construction.kept_step(place, recipe, step="archehr align")
+    there: Alignment | None
+    there, differing = construction.kept_step(place, recipe, step="archehr align")
     if differing:
         raise UsageError(
             f"{folder}: holds another alignment, of other files or settings. Work in another "
             "--folder."
         )
-    if made:
-        return made
+    if there is not None:
+        return there
     texts = [(post.text, *titles.get(post.id, ())) for post in posts]
     ranking = Ranking(
         [[word for text in each for word in content_words(text)] for each in texts], top=top
@@ -145,7 +145,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
     digest = construction.write_lines(folder / files.CANDIDATES, lines)
     _write_candidates_sheet(folder, lines, {post.id: post.text for post in posts})
     files.write_guidelines(folder)
-    made = {
+    made: Alignment = {
         "schema_version": 1,
         "recipe": recipe,
         "posts": len(posts),

@@ -159,8 +159,8 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
     place = folder / files.POST_CODES
     if not place.exists():
         return {}
-    coded = _expansion(folder)["posts"]
-    if coded is None or coded["sha256"] != file_sha256(place):
+    coded = _expansion(folder).get("posts")
+    if coded is None or coded.get("sha256") != file_sha256(place):
         raise UsageError(
             f"{place}: was changed since it was written. Do this step again: construct archehr "
             "expand."

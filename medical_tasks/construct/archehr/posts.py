@@ -67,14 +67,14 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
         )
     recipe: FilterRecipe = {"source_sha256": file_sha256(source), "keywords": list(words)}
     place = folder / files.FILTER
-    there: Filtered
+    there: Filtered | None
     there, differing = construction.kept_step(place, recipe, step="archehr filter")
     if differing:
         raise UsageError(
             f"{folder}: holds the messages of another filter (another file, or other keywords). "
             "Work in another --folder."
         )
-    if there:
+    if there is not None:
         files.checked_step(folder / files.POSTS, there, step="filter, in another --folder")
         return there
     make_folder(folder)

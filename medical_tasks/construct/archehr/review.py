@@ -143,7 +143,7 @@ def _release_form(folder: Path, number: int, options: ReviewOptions) -> ReleaseF
     if number > 1:
         path = rounds.round_folder(folder, number - 1) / rounds.REVIEW
         before: RoundReview = construction.read_json(path, step="archehr import")
-        form = before["release"]
+        form = before.get("release", form)
     if options.note_source is not None:
         form["note_source"] = options.note_source
     if options.dev is not None:

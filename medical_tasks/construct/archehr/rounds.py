@@ -210,7 +210,7 @@ def load_shares(folder: Path, number: int) -> RoundShares:
         round_folder(folder, number) / SHARES, step="archehr sheet"
     )
     before = round_folder(folder, number - 1) / CASES
-    if not before.exists() or shares["cases_sha256"] != file_sha256(before):
+    if not before.exists() or shares.get("cases_sha256") != file_sha256(before):
         raise UsageError(
             f"{before}: was changed since the sheets of round {number} were written of it. Import "
             "the round before again as it was, or begin the rounds anew in another --folder."

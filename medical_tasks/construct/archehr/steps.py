@@ -8,7 +8,7 @@ from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
 from medical_tasks.construct.annotation import parse_names
 from medical_tasks.construct.archehr import codes, files, rounds
 from medical_tasks.construct.archehr.align import TOP, align_posts
-from medical_tasks.construct.archehr.forms import LabelAgreement
+from medical_tasks.construct.archehr.forms import CodedPosts, LabelAgreement
 from medical_tasks.construct.archehr.posts import filter_posts
 from medical_tasks.construct.archehr.review import (
     ReviewOptions,
@@ -39,10 +39,11 @@ def _filter(arguments: ArchehrFilter) -> int:
     return tell_private(arguments.folder)
 
 
-def _expand(arguments: ArchehrExpand) -> int:
+def _check_expand(arguments: ArchehrExpand) -> None:
+    """Refuses options that contradict each other, or that say nothing of what to expand."""
     notes, dictionary = arguments.codes, arguments.dictionary
     file, model = arguments.post_codes, arguments.model
-    for wrong, said in (
+    for wrong, problem in (
         (
             (notes is None) != (dictionary is None),
             " needs --codes and --dictionary together. See: --help",
@@ -58,34 +59,42 @@ def _expand(arguments: ArchehrExpand) -> int:
         ),
     ):
         if wrong:
-            raise UsageError(f"construct archehr expand{said}")
-    if notes is not None and dictionary is not None:
-        made = codes.expand_notes(arguments.folder, notes, dictionary)
+            raise UsageError(f"construct archehr expand{problem}")
+
+
+def _expand(arguments: ArchehrExpand) -> int:
+    _check_expand(arguments)
+    if arguments.codes is not None and arguments.dictionary is not None:
+        notes = codes.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
         tell(
-            f"{made['admissions']:,} admissions have descriptions; "
-            f"{made['without_description']:,} of {made['codes']:,} codes have none.",
-            **numbers(made),
+            f"{notes['admissions']:,} admissions have descriptions; "
+            f"{notes['without_description']:,} of {notes['codes']:,} codes have none.",
+            **numbers(notes),
         )
-    asked = codes.codes_from_model(arguments, model) if model else None
-    found = asked or (codes.codes_from_file(arguments.folder, file) if file else None)
-    if found is not None:
-        again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
-        tell(
-            f"{found['with_codes']:,} of {found['posts']:,} messages have codes, "
-            f"{found['codes']:,} in all.{again}",
-            **numbers(found),
-        )
+    if arguments.post_codes:
+        _tell_coded(codes.codes_from_file(arguments.folder, arguments.post_codes))
+    if not arguments.model:
+        return tell_private(arguments.folder)
+
+    coded = codes.codes_from_model(arguments, arguments.model)
+    _tell_coded(coded, f" Replies asked for again: {coded['asked_again']:,}.")
     tell_private(arguments.folder)
-    if asked:
-        then = "They are searched by their own words alone. "
-        check_answered(
-            asked["failed_posts"],
-            asked["posts"],
-            "messages have no usable reply",
-            then=then,
-            file="expand.json",
-        )
+    check_answered(
+        coded["failed_posts"],
+        coded["posts"],
+        "messages have no usable reply",
+        then="They are searched by their own words alone. ",
+        file="expand.json",
+    )
     return 0
+
+
+def _tell_coded(coded: CodedPosts, again: str = "") -> None:
+    tell(
+        f"{coded['with_codes']:,} of {coded['posts']:,} messages have codes, {coded['codes']:,} in "
+        f"all.{again}",
+        **numbers(coded),
+    )
 
 
 def _align(arguments: ArchehrAlign) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, cast
 
 import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
@@ -23,6 +23,7 @@ from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.construct.ehrnoteqa import files
+from medical_tasks.construct.ehrnoteqa.forms import AnswerKey, AnswerRecord
 from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
 from medical_tasks.construct.options import EhrnoteqaAnswerSheet
 from medical_tasks.construct.shared import file_name
@@ -44,7 +45,7 @@ COLUMNS: Final = (
 _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "open"}
 
 
-def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
+def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
     """Writes sheets, notes, answers and key, as parsed options say.
 
     Sheets that are there stay, so a stopped export goes on.
@@ -63,12 +64,12 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
             "same tasks on the same questions."
         )
     chosen = {item.id: item for item in subset(complete, arguments.max_samples)}
-    answers = [
+    answers: list[AnswerRecord] = [
         {"id": name, "answer_number": number, "model": model, "response": said[model][name]}
         for name in chosen
         for number, model in enumerate(_shuffled(models, f"{seed}:{name}"), start=1)
     ]
-    made: dict[str, Any] = {
+    made: AnswerKey = {
         "schema_version": 1,
         "models": models,
         "seed": seed,
@@ -84,14 +85,14 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
     sheets = make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, {item.id: item.fields["notes"] for item in chosen.values()})
     of_question = {
-        name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))
+        name: list(group) for name, group in groupby(answers, key=lambda each: each["id"])
     }
     rows = {
         reviewer: [
             _row(number, chosen[name], gold[name], answer, reviewer)
             for number, name in enumerate(ids, start=1)
             for answer in of_question[name]
-            if str(answer["response"]).strip()  # what says nothing is wrong, without a clinician
+            if answer["response"].strip()  # what says nothing is wrong, without a clinician
         ]
         for reviewer, ids in made["sheets"].items()
     }
@@ -148,7 +149,7 @@ def _collected(
 
 
 def _row(
-    number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer: str
+    number: int, item: Item, gold: str, answer: AnswerRecord, reviewer: str
 ) -> dict[str, object]:
     notes = f"{NOTES_FOLDER}/{file_name(item.id)}"
     told = {
@@ -242,18 +243,15 @@ def write_scores(
 
     An empty answer is wrong for those who marked another answer to its question.
     """
-    key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
+    key: AnswerKey = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
     if (folder / ANSWERS).exists() and file_sha256(folder / ANSWERS) != key.get("answers_sha256"):
         raise UsageError(
             f"{folder / ANSWERS}: was changed since it was written. Give the folder as "
             "answer-sheet left it."
         )
-    answers: dict[Answer, Mapping[str, Any]] = {
-        (record.values["id"], record.values["answer_number"]): record.values
-        for record in construction.read_lines(
-            folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet"
-        )
-    }
+    records = construction.read_lines(folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet")
+    lines = (cast("AnswerRecord", record.values) for record in records)  # as `_FIELDS` checked it
+    answers = {(line["id"], line["answer_number"]): line for line in lines}
     sheets = {name: _read(folder, name, ids, answers) for name, ids in key["sheets"].items() if ids}
     refuse([problem for each in sheets.values() for problem in _problems(each, partial=partial)])
     marked = {
@@ -272,13 +270,11 @@ def write_scores(
 
 
 def _read(
-    folder: Path, name: str, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]
+    folder: Path, name: str, ids: Sequence[str], answers: Mapping[Answer, AnswerRecord]
 ) -> _Marks:
     own = set(ids)
     expected = frozenset(
-        answer
-        for answer, each in answers.items()
-        if answer[0] in own and str(each["response"]).strip()
+        answer for answer, each in answers.items() if answer[0] in own and each["response"].strip()
     )
     sheet = _Marks(
         reviewer=name,
@@ -308,7 +304,7 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
 
 
 def _with_empty(
-    sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]
+    sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, AnswerRecord]
 ) -> dict[Answer, bool]:
     # Where only some questions were marked, what says nothing counts on these alone: otherwise more
     # of a model's empty answers would count than of its others.
@@ -319,13 +315,13 @@ def _with_empty(
     empty = {
         answer: False
         for answer, each in answers.items()
-        if answer[0] in own and not str(each["response"]).strip()
+        if answer[0] in own and not each["response"].strip()
     }
     return {**empty, **sheet.marks} if sheet.marks else {}
 
 
 def _percent(
-    marks: Mapping[Answer, bool], answers: Mapping[Answer, Mapping[str, Any]], model: str
+    marks: Mapping[Answer, bool], answers: Mapping[Answer, AnswerRecord], model: str
 ) -> str:
     own = [right for answer, right in marks.items() if answers[answer]["model"] == model]
     return f"{100 * sum(own) / len(own):.2f}" if own else ""
@@ -333,7 +329,7 @@ def _percent(
 
 def _write_ratings(
     path: Path,
-    answers: Mapping[Answer, Mapping[str, Any]],
+    answers: Mapping[Answer, AnswerRecord],
     marks: Mapping[str, Mapping[Answer, bool]],
 ) -> None:
     """Every answer that somebody marked; it quotes answers, so it is for its owner alone."""

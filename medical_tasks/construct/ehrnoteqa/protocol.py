@@ -13,14 +13,22 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
+from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow
 from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.files import load_patients
+from medical_tasks.construct.ehrnoteqa.forms import (
+    Draft,
+    DraftedChoices,
+    DraftedQuestion,
+    DraftFigures,
+    Drafts,
+)
 from medical_tasks.construct.options import EhrnoteqaGenerate
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.io.files import one_line, packaged
@@ -39,7 +47,7 @@ _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "prompts.json")
 _TEMPLATE: Final = hashlib.sha256("\0".join((*_TEXTS.values(), LETTERS)).encode()).hexdigest()
 
 
-def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
+def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
     """Drafts a question for each patient, as parsed options say.
 
     Returns the content of `drafts.json`.
@@ -78,8 +86,8 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
         ]
         choices = model.ask(second, step="choices: ")
     drafts = [
-        _draft(name, questions[name], found, seed) | {"tries": [tries[name], model.tries[name]]}
-        for name, found in choices.items()
+        _draft(name, questions[name], drafted, seed, tries=[tries[name], model.tries[name]])
+        for name, drafted in choices.items()
     ]
     refusal = (
         f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing "
@@ -90,7 +98,7 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
         folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal
     )
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
-    made = {
+    made: Drafts = {
         "schema_version": 1,
         "recipe": model.recipe,
         "patients": len(patients),
@@ -112,8 +120,8 @@ def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str
 
 
 def _draft(
-    name: str, question: Mapping[str, Any], drafted: Mapping[str, Any], seed: int
-) -> dict[str, Any]:
+    name: str, question: DraftedQuestion, drafted: DraftedChoices, seed: int, *, tries: list[int]
+) -> Draft:
     choices, answer, written = shuffled(drafted["choices"], drafted["answer"], key=f"{seed}:{name}")
     return {
         "id": name,
@@ -124,10 +132,11 @@ def _draft(
         "question_reason": question["reason"],
         "choices_reason": drafted["reason"],
         "written_order": written,
+        "tries": tries,
     }
 
 
-def _figures(drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _figures(drafts: Sequence[Draft]) -> DraftFigures:
     """What can be seen of the drafts without reading them.
 
     Is the right choice told by its place or its length?
@@ -166,7 +175,7 @@ def same_text(text: str) -> str:
     return one_line(text).casefold().rstrip(".")
 
 
-def read_question(reply: str) -> dict[str, str] | Unreadable:
+def read_question(reply: str) -> DraftedQuestion | Unreadable:
     """Reads the reply to `prompts.question_messages`: `question`, `answer`, `reason`."""
     found = read_object(reply, {"question": free_text, "answer": free_text, "reason": free_text})
     if isinstance(found, Unreadable):
@@ -180,7 +189,7 @@ def read_question(reply: str) -> dict[str, str] | Unreadable:
     return {"question": question, "answer": answer, "reason": found["reason"].strip()}
 
 
-def read_choices(reply: str) -> dict[str, Any] | Unreadable:
+def read_choices(reply: str) -> DraftedChoices | Unreadable:
     """Reads the reply to `prompts.choices_messages`: `choices`, `answer`, `reason`."""
     found = read_object(
         reply, {"choices": _choices, "answer": one_of(*LETTERS), "reason": free_text}
@@ -202,7 +211,7 @@ def read_choices(reply: str) -> dict[str, Any] | Unreadable:
     return {"choices": choices, "answer": found["answer"], "reason": found["reason"].strip()}
 
 
-def _choices(value: Any) -> str | None:
+def _choices(value: object) -> str | None:
     if not isinstance(value, Mapping) or set(value) != set(LETTERS):
         return f"must be an object with the keys {', '.join(LETTERS)} and no others"
     return None if all(free_text(text) is None for text in value.values()) else "must be five texts"
@@ -212,16 +221,14 @@ def _choices(value: Any) -> str | None:
 # model: see `shuffled`.
 
 
-def question_messages(notes: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
+def question_messages(notes: Sequence[NoteRow]) -> tuple[Message, ...]:
     """Asks for a question and its answer."""
     return _user(
         _TEXTS["setting"], _TEXTS["question_task"], _TEXTS["question_form"], note_blocks(notes)
     )
 
 
-def choices_messages(
-    notes: Sequence[Mapping[str, Any]], question: str, answer: str
-) -> tuple[Message, ...]:
+def choices_messages(notes: Sequence[NoteRow], question: str, answer: str) -> tuple[Message, ...]:
     """Asks for five choices to a question."""
     case = _TEXTS["case"].format(question=quoted(question), answer=quoted(answer))
     return _user(
@@ -229,7 +236,7 @@ def choices_messages(
     )
 
 
-def _question(name: str, messages: tuple[Message, ...], read: Callable[[str], Any]) -> Question:
+def _question(name: str, messages: tuple[Message, ...], read: Callable[[str], object]) -> Question:
     again = _TEXTS["again"]
     return Question(
         id=name,

@@ -13,14 +13,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import eq
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal, cast
 
 import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
+from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
 from medical_tasks.construct.annotation import LEAVE
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.files import load_patients
+from medical_tasks.construct.ehrnoteqa.forms import (
+    AllRevisionCounts,
+    Change,
+    Draft,
+    Review,
+    ReviewedQuestion,
+    ReviewerAgreement,
+    ReviewShares,
+    RevisionCounts,
+)
 from medical_tasks.construct.ehrnoteqa.protocol import same_text
 from medical_tasks.construct.shared import file_name
 from medical_tasks.data.dataset_source import file_sha256
@@ -58,7 +69,7 @@ _DRAFT_FIELDS: Final = {
 }
 
 
-def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
+def load_drafts(folder: Path) -> dict[str, Draft]:
     """Reads the drafts of a construction."""
     made = construction.read_json(folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate")
     place = folder / files.DRAFTS
@@ -67,21 +78,20 @@ def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
             f"{place}: was changed since it was written. Edit the sheets instead; to write it "
             "anew, move it away and do this step again: construct ehrnoteqa generate."
         )
-    return {
-        record.values["id"]: record.values
-        for record in construction.read_lines(place, _DRAFT_FIELDS, step="ehrnoteqa generate")
-    }
+    records = construction.read_lines(place, _DRAFT_FIELDS, step="ehrnoteqa generate")
+    drafts = (cast("Draft", record.values) for record in records)  # as `_DRAFT_FIELDS` checked it
+    return {draft["id"]: draft for draft in drafts}
 
 
 def export_sheets(
     folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0
-) -> dict[str, Any]:
+) -> ReviewShares:
     """Writes sheets and notes.
 
     Sheets that are there stay as they are, so a stopped export goes on.
     """
     drafts = load_drafts(folder)
-    made: dict[str, Any] = {
+    made: ReviewShares = {
         "schema_version": 1,
         "drafts_sha256": file_sha256(folder / files.DRAFTS),
         "reviewers": list(reviewers),
@@ -108,7 +118,7 @@ def export_sheets(
     return made
 
 
-def write_notes(folder: Path, notes: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+def write_notes(folder: Path, notes: Mapping[str, Sequence[NoteRow]]) -> None:
     """Writes the notes under each id as one text, for its owner alone."""
     make_folder(folder)
     for identifier, own in notes.items():
@@ -117,13 +127,13 @@ def write_notes(folder: Path, notes: Mapping[str, Sequence[Mapping[str, Any]]]) 
                 part.write(f"===== note {number} of {len(own)} =====\n{note['text']}\n\n")
 
 
-def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, object]:
+def _row(number: int, draft: Draft, reviewer: str) -> dict[str, object]:
     told = {
         "index": number,
         "reviewer": reviewer,
         "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}",
     }
-    kept = {name: draft[name] for name in ("id", "question", "answer")}
+    kept = {"id": draft["id"], "question": draft["question"], "answer": draft["answer"]}
     choices = dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True))
     return {**dict.fromkeys(COLUMNS, ""), **told, **kept, **choices}
 
@@ -227,13 +237,13 @@ def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
 
 def import_sheets(
     folder: Path, sheets: Sequence[Path], *, blank_keeps: bool = False, partial: bool = False
-) -> dict[str, Any]:
+) -> Review:
     """Reads edited sheets and writes questions, history and figures.
 
     As in the paper's sheets, a blank mark may keep its row.
     """
     drafts = load_drafts(folder)
-    shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
+    shares: ReviewShares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
     if shares.get("drafts_sha256") != file_sha256(folder / files.DRAFTS):
         raise UsageError(
             f"{folder}: the sheets were exported of other drafts than are there now. Export them "
@@ -268,7 +278,7 @@ def import_sheets(
     return _written(folder, check, reviewed, history, absent)
 
 
-def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, Any]]] | None:
+def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[Change]] | None:
     """Makes one question of what its reviewers made of it.
 
     None where the one who decides has not handed in.
@@ -311,7 +321,7 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, An
 
 def _history(
     identifier: str, reviewer: str, before: Content, opinion: _Opinion
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Change]:
     changes = (
         changed_fields(before, opinion.content)
         if opinion.inclusion == "keep"
@@ -319,12 +329,12 @@ def _history(
     )
     comment = opinion.row.cells["comment"].strip()
     changes += [("comment", "", comment)] if comment else []
-    sheet = {"sheet": opinion.row.path.name, "row": opinion.row.number}
     for name, old, new in changes:
         yield {
             "id": identifier,
             "reviewer": reviewer,
-            **sheet,
+            "sheet": opinion.row.path.name,
+            "row": opinion.row.number,
             "field": name,
             "before": old,
             "after": new,
@@ -335,14 +345,14 @@ def _written(
     folder: Path,
     check: _Check,
     reviewed: Sequence[Reviewed],
-    history: Sequence[Mapping[str, Any]],
+    history: Sequence[Change],
     absent: Sequence[str],
-) -> dict[str, Any]:
+) -> Review:
     kept = [each for each in reviewed if each.after is not None]
     if not kept:
         raise UsageError("no question is kept, so there is nothing to write.")
     patients = {each.id: each for each in load_patients(folder)}
-    rows = []
+    rows: list[ReviewedQuestion] = []
     for each in kept:
         patient, after = patients[each.id], each.after or each.before
         rows.append(
@@ -365,7 +375,7 @@ def _written(
     marks: dict[str, dict[str, Inclusion]] = {}
     for (reviewer, identifier), opinion in check.opinions.items():
         marks.setdefault(reviewer, {})[identifier] = opinion.inclusion
-    made = {
+    made: Review = {
         "schema_version": 1,
         "drafts": len(check.drafts),
         "without_sheets_of": list(absent),
@@ -418,7 +428,7 @@ def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]
     return [(name, old, new) for name, old, new in zip(names, *texts, strict=True) if old != new]
 
 
-def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
+def revision_counts(reviewed: Sequence[Reviewed]) -> AllRevisionCounts:
     """Counts what the paper counts.
 
     38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong choices revised.
@@ -435,7 +445,7 @@ def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
     }
 
 
-def _counts(reviewed: Sequence[Reviewed]) -> dict[str, int]:
+def _counts(reviewed: Sequence[Reviewed]) -> RevisionCounts:
     kept = [(each.before, each.after) for each in reviewed if each.after is not None]
     return {
         "reviewed": len(reviewed),
@@ -452,7 +462,7 @@ def _counts(reviewed: Sequence[Reviewed]) -> dict[str, int]:
     }
 
 
-def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[dict[str, Any]]:
+def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[ReviewerAgreement]:
     """Compares each two reviewers on the questions that both marked."""
     from medical_tasks.scoring.agreement import cohen_interval
     from medical_tasks.scoring.estimates import as_json

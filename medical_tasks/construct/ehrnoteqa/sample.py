@@ -18,6 +18,7 @@ import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, NoteRow, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.construct.ehrnoteqa import files
+from medical_tasks.construct.ehrnoteqa.forms import Sample, SampleCounts, SampleRecipe
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import stream_rows
@@ -113,9 +114,7 @@ def _members(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cel
     return members
 
 
-def make_sample(
-    source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec
-) -> dict[str, Any]:
+def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec) -> Sample:
     """Measures all patients, draws some and writes them with their notes.
 
     A sample that is there is left as it is.
@@ -126,7 +125,7 @@ def make_sample(
             "discharge.csv.gz."
         )
     make_folder(folder)
-    recipe: dict[str, Any] = {
+    recipe: SampleRecipe = {
         "source": {"name": source.name, "sha256": file_sha256(source)},
         "tokenizer": dict(counter.identity),
         "seed": spec.seed,
@@ -135,14 +134,15 @@ def make_sample(
         "allow_fewer": spec.allow_fewer,
     }
     place = folder / files.SAMPLE
-    made, differing = construction.kept_step(place, recipe, step="ehrnoteqa sample")
+    there: Sample | None
+    there, differing = construction.kept_step(place, recipe, step="ehrnoteqa sample")
     if differing:
         raise UsageError(
             f"{folder}: holds another sample (other {', '.join(differing)}). Give another "
             "--folder; a larger sample with the same seed holds the smaller one."
         )
-    if made:
-        return made
+    if there is not None:
+        return there
     lengths = _lengths(source, folder, counter, recipe)
     drawn = draw(lengths, spec)
     level = {patient: cell[0] for cell, patients in drawn.items() for patient in patients}
@@ -165,7 +165,7 @@ def make_sample(
             ),
         ),
     }
-    made = {
+    made: Sample = {
         "schema_version": 1,
         "recipe": recipe,
         **_counts(lengths, drawn, spec),
@@ -189,7 +189,7 @@ def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[NoteRow]
 
 
 def _lengths(
-    source: Path, folder: Path, counter: TokenCounter, recipe: Mapping[str, Any]
+    source: Path, folder: Path, counter: TokenCounter, recipe: SampleRecipe
 ) -> dict[str, PatientLength]:
     """Measures, or takes what an earlier command measured of the same file with the same tokenizer."""
     place = folder / files.LENGTHS
@@ -208,7 +208,7 @@ def _lengths(
 
 def _counts(
     lengths: Mapping[str, PatientLength], drawn: Mapping[Cell, Sequence[str]], spec: SampleSpec
-) -> dict[str, Any]:
+) -> SampleCounts:
     """The paper's table 2, and what is in none of its rows."""
     every = {
         cell: [lengths[each].tokens for each in ids]

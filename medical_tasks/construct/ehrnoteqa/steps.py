@@ -27,7 +27,7 @@ from medical_tasks.construct.options import (
 from medical_tasks.construct.shared import check_answered, checked_seed, numbers
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell, tell_private
-from medical_tasks.io.table import align
+from medical_tasks.io.table import align, decimals
 
 
 def _sample(arguments: EhrnoteqaSample) -> int:
@@ -40,16 +40,13 @@ def _sample(arguments: EhrnoteqaSample) -> int:
     counter = open_counter(arguments.tokenizer or ESTIMATE)
     made = sample.make_sample(arguments.source, arguments.folder, counter, spec)
     rows = [
-        tuple(
-            "n/a" if row[name] is None else f"{row[name]:,}"
-            for name in (
-                "level",
-                "num_notes",
-                "patients",
-                "mean_tokens",
-                "sampled",
-                "sampled_mean_tokens",
-            )
+        (
+            str(row["level"]),
+            f"{row['num_notes']:,}",
+            f"{row['patients']:,}",
+            decimals(row["mean_tokens"], ","),
+            f"{row['sampled']:,}",
+            decimals(row["sampled_mean_tokens"], ","),
         )
         for row in made["table"]
     ]
@@ -124,11 +121,10 @@ def _import(arguments: EhrnoteqaImport) -> int:
         agreement=made["agreement"],
     )
     for pair in made["agreement"]:
-        kappa = pair["kappa"]["value"]
         tell(
             f"{' and '.join(pair['reviewers'])}: the same mark on {pair['agreed']:,} of "
             f"{pair['questions']:,} questions, Cohen's kappa "
-            f"{'n/a' if kappa is None else f'{kappa:.3f}'}"
+            f"{decimals(pair['kappa']['value'], '.3f')}"
         )
     tell(f"medical-tasks build ehrnoteqa --config own --source {arguments.folder / QUESTIONS}")
     return tell_private(arguments.folder)

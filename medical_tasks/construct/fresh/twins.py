@@ -12,12 +12,13 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 from medical_tasks.benchmarks.medcalc_bench.twins import TWIN_TEXTS
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, Result
+from medical_tasks.calculators.base import Answer
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
 from medical_tasks.construct.fresh.cases import CASE_OF, draw_chart
 from medical_tasks.construct.fresh.cases_measures import steroid_words
@@ -44,6 +45,7 @@ KINDS: Final = (
     "negated",
 )  # in this order
 
+_Choice = TypeVar("_Choice")
 _TEXTS: Final = TWIN_TEXTS
 _DATA: Final = read_json("cases.json")
 _AIM = (110, 150)  # words of a base
@@ -83,13 +85,13 @@ class _Steady(Draw):
     def chance(self, probability: float) -> bool:
         return self._share(str(probability)) < probability
 
-    def pick(self, choices: Sequence[Any]) -> Any:
+    def pick(self, choices: Sequence[_Choice]) -> _Choice:
         return choices[int(self._share(repr(choices)) * len(choices))]
 
     def whole(self, low: int, high: int) -> int:
         return low + int(self._share(f"{low}-{high}") * (high - low + 1))
 
-    def shuffled(self, choices: Sequence[Any]) -> list[Any]:
+    def shuffled(self, choices: Sequence[_Choice]) -> list[_Choice]:
         return sorted(
             choices,
             key=lambda each: self._share(each.name if isinstance(each, Reading) else str(each)),
@@ -226,11 +228,11 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
     return second
 
 
-def _moved(before: Any, after: Any) -> bool:
+def _moved(before: Answer, after: Answer) -> bool:
     """Whether no reply is right for both answers; of measurements, all within 5 % are."""
     apart = (
         abs(before - after) > 0.1 * max(abs(before), abs(after))
-        if isinstance(before, float)
+        if isinstance(before, float) and isinstance(after, int | float)
         else before != after
     )
     return bool(apart)
@@ -412,7 +414,7 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
     return None
 
 
-def _same_answer(chart: Chart, name: str, value: Any, result: Result) -> Result | None:
+def _same_answer(chart: Chart, name: str, value: object, result: Result) -> Result | None:
     """The result with another way to write an entity, where the answer stays; else None.
 
     A score's answer has to stay a little below and above the value too: the reader may round.
@@ -428,14 +430,14 @@ def _same_answer(chart: Chart, name: str, value: Any, result: Result) -> Result 
     return results[0] if same else None
 
 
-def _close(one: Any, other: Any) -> bool:
-    return bool(
-        one == other or (isinstance(one, float) and math.isclose(one, other, rel_tol=2 * _NEAR))
-    )
+def _close(one: Answer, other: Answer) -> bool:
+    if isinstance(one, float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=2 * _NEAR)
+    return one == other
 
 
 def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
-    entity: Any = reading.entity
+    entity = reading.entity
     unit = "" if not isinstance(entity, list) else "ft in" if len(entity) == 4 else entity[-1]
     for amount in AMOUNTS.values():
         own = [

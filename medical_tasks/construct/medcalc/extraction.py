@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
 from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
@@ -29,10 +29,12 @@ from medical_tasks.calculators.inputs import (
     is_missing,
 )
 from medical_tasks.calculators.steps import quiet
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import Question
 from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_object, schema_of
 from medical_tasks.runs.asking import Asked
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.means import ratio_interval
 
@@ -41,7 +43,7 @@ Entities = dict[str, object]
 
 CRITERIA: Final[Mapping[str, Mapping[str, str]]] = packaged(__file__, "eligibility.json")
 """Calculator's slug to whom it is meant for, `for`, and who says so, `source`."""
-_TEXTS: Final[Mapping[str, Any]] = packaged(__file__, "construction.json")
+_TEXTS: Final = packaged(__file__, "construction.json")
 _TEMPLATE: Final = hashlib.sha256(
     json.dumps([_TEXTS, CRITERIA], sort_keys=True).encode()
 ).hexdigest()
@@ -141,10 +143,14 @@ def _question(
         *texts,
         _TEXTS["reply"].format(form=form),
     )
-    messages: Any = ({"role": "user", "content": "\n\n".join(parts)},)
-    how: Any = {"again": _TEXTS["again"], "max_tokens": 2_000, "schema": schema_of(keys)}
     return Question(
-        id=name, messages=messages, template=_TEMPLATE, read=partial(read_object, keys=keys), **how
+        id=name,
+        messages=({"role": "user", "content": "\n\n".join(parts)},),
+        template=_TEMPLATE,
+        read=partial(read_object, keys=keys),
+        again=_TEXTS["again"],
+        max_tokens=2_000,
+        schema=schema_of(keys),
     )
 
 
@@ -232,9 +238,7 @@ def _passes(
     _complete(made, notes, pairs, model)
 
 
-def _ask(
-    made: Extracted, model: Asked, label: str, questions: Sequence[Question]
-) -> dict[str, Any]:
+def _ask(made: Extracted, model: Asked, label: str, questions: Sequence[Question]) -> JsonDict:
     made.passes[label] += len(questions)
     return model.ask(questions)
 
@@ -414,12 +418,12 @@ _FIGURES: Final = {
 
 def compared(
     calculator: AnyCalculator, gold: Mapping[str, object], given: Mapping[str, object]
-) -> Counter[Any]:
+) -> Counter[tuple[Kind, str]]:
     """Counts attributes by type.
 
     `gold` and `given` ones, `both`, and `right` ones, which have the same value.
     """
-    counts: Counter[Any] = Counter()
+    counts: Counter[tuple[Kind, str]] = Counter()
     wanted, found = _values(calculator, gold), _values(calculator, given)
     for item in calculator.inputs:
         kind, there = kind_of(item), (item.name in wanted, item.name in found)
@@ -430,9 +434,9 @@ def compared(
     return counts
 
 
-def _values(calculator: AnyCalculator, entities: Mapping[str, object]) -> dict[str, Any]:
+def _values(calculator: AnyCalculator, entities: Mapping[str, object]) -> dict[str, object]:
     """The attributes that are given, read; None for what cannot be."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, raw in entities.items():
         item = calculator.input_named(key)
         if item is not None and not is_missing(raw):
@@ -443,14 +447,14 @@ def _values(calculator: AnyCalculator, entities: Mapping[str, object]) -> dict[s
     return found
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     if isinstance(a, float) and isinstance(b, float):
         return abs(a - b) <= TOLERANCE * abs(a)
     return a is not None and bool(a == b)
 
 
 def figures(
-    rows: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, object]]
+    rows: Sequence[Row], given: Sequence[Mapping[str, object]]
 ) -> dict[str, dict[str, Estimate]]:
     """Precision and recall by type, `all` first, pooled over the rows, with intervals in which notes are drawn whole."""
     pairs = zip(rows, given, strict=True)
@@ -460,7 +464,7 @@ def figures(
     clusters = [
         name if not (name := str(row["note_id"])).isdigit() else row["patient_note"] for row in rows
     ]
-    kinds = ("numeric", "categorical", "date")
+    kinds: tuple[Kind, ...] = ("numeric", "categorical", "date")
 
     def column(name: str, label: str) -> list[int]:
         return [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import ChainMap, Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import eq
 from pathlib import Path
@@ -33,6 +33,13 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Flag, Input, fold, is_missing
 from medical_tasks.construct.contract import Construction
 from medical_tasks.construct.medcalc import extraction
+from medical_tasks.construct.medcalc.forms import (
+    LINE_FIELDS,
+    Pair,
+    PairLine,
+    PairShares,
+    ReviewerAgreement,
+)
 from medical_tasks.construct.options import (
     MedcalcCheck,
     MedcalcExtract,
@@ -45,7 +52,6 @@ from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.io.files import WholeFile, make_folder, readable
-from medical_tasks.io.json_records import is_text
 from medical_tasks.io.output import tell, tell_private
 from medical_tasks.io.table import align
 from medical_tasks.io.tables import (
@@ -57,10 +63,10 @@ from medical_tasks.io.tables import (
     refuse,
     write_sheet,
 )
-from medical_tasks.models.usage import usage_said
+from medical_tasks.models.usage import Usage, usage_said
 from medical_tasks.runs.asking import asked
 from medical_tasks.scoring.agreement import cohen_interval
-from medical_tasks.scoring.estimates import as_json
+from medical_tasks.scoring.estimates import Estimate, as_json
 from medical_tasks.spec import UNANSWERED
 
 COLUMNS: Final = (
@@ -75,17 +81,16 @@ _FILES: Final = "Give a file of notes to extract, of rows to check."
 _NOTHING: Final = "not mentioned"
 LEXICAL: Final = "lexical"
 """The model of `extract` and `check` that asks nobody: attributes by names and usual words."""
+_TRUTHS: Final = {"yes": True, "no": False}
 _EXTRACT, _PAIRS, _SHARES, _ENTITIES = (
     "extract.json",
     "extracted.jsonl",
     "shares.json",
     "entities.jsonl",
 )
-_LINE: Final = dict.fromkeys(
-    ("id", "note_id", "calculator", "note", "entities"), construction.private_field(is_text())
-)
 
-Pairs = Mapping[str, Mapping[str, Any]]
+Pairs = Mapping[str, Pair]
+"""Id of a pair to the pair."""
 Cell = tuple[str, str]
 """Pair and attribute."""
 Marks = dict[str, dict[Cell, tuple[str, object]]]
@@ -125,16 +130,16 @@ class _Outcome(NamedTuple):
     """What an extractor, a model or words alone, made of notes."""
 
     made: extraction.Extracted
-    recipe: Mapping[str, Any]
+    recipe: Mapping[str, object]
     failed: Mapping[str, str]  # question to the reason why it has no usable reply
-    usage: Mapping[str, Any] | None  # None where nothing was asked
+    usage: Usage | None  # None where nothing was asked
 
 
 def _by_words(
     arguments: MedcalcExtract,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
 ) -> _Outcome:
     """Extracts without a model; options of one are refused, since they would do nothing."""
     for option in ("model_args", "tries", "max_new_tokens", "forecast"):
@@ -161,7 +166,7 @@ def _by_model(
     arguments: MedcalcExtract,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
 ) -> _Outcome:
     more = 2 * len(notes) * len(calculators)
     tell(
@@ -200,7 +205,7 @@ def _extract(arguments: MedcalcExtract) -> int:
         folder / _SHARES, "pairs_sha256", lines, step="medcalc sheet", refusal=refusal
     )
     kept = Counter(line["calculator"] for line in lines)
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "notes": len(notes),
         "questions": made.passes,
         "dropped": +made.dropped,
@@ -236,17 +241,18 @@ def _extract(arguments: MedcalcExtract) -> int:
 
 def _drawn(
     made: extraction.Extracted, notes: Mapping[str, str], most: int, seed: int
-) -> list[dict[str, str]]:
+) -> list[PairLine]:
     """The pairs that are kept, at most so many of a calculator, in the order of calculators and notes."""
-    of_each: dict[str, list[dict[str, str]]] = defaultdict(list)
+    of_each: dict[str, list[PairLine]] = defaultdict(list)
     for calculator, name, entities in made.kept:
-        line = {
-            "id": f"{calculator.id}-{name}",
-            "note_id": name,
-            "calculator": calculator.slug,
-            "note": notes[name],
-        }
-        of_each[calculator.slug].append({**line, "entities": json.dumps(entities)})
+        pair = Pair(
+            id=f"{calculator.id}-{name}",
+            note_id=name,
+            calculator=calculator,
+            note=notes[name],
+            entities=entities,
+        )
+        of_each[calculator.slug].append(pair.line(entities))
     made.dropped["over --most of a calculator"] += sum(
         max(len(lines) - most, 0) for lines in of_each.values()
     )
@@ -258,12 +264,8 @@ def _drawn(
 
 
 def _pairs(folder: Path, file: str = _PAIRS, step: str = "medcalc extract") -> Pairs:
-    lines = [line.values for line in construction.read_lines(folder / file, _LINE, step=step)]
-    read = (
-        {"calculator": find(line["calculator"]), "entities": json.loads(line["entities"])}
-        for line in lines
-    )
-    return {line["id"]: {**line, **more} for line, more in zip(lines, read, strict=True)}
+    records = construction.read_lines(folder / file, LINE_FIELDS, step=step)
+    return {pair.id: pair for pair in map(Pair.read, records)}
 
 
 def _is_open(folder: Path) -> bool:
@@ -282,10 +284,8 @@ def _tell_whose(folder: Path) -> int:
 # Sheets: a row for each attribute, and one for whether the calculator is meant for the patient.
 
 
-def _cells(pair: Mapping[str, Any]) -> dict[str, tuple[Input | None, object]]:
-    items = {
-        item.name: (item, pair["entities"].get(item.name)) for item in pair["calculator"].inputs
-    }
+def _cells(pair: Pair) -> dict[str, tuple[Input | None, object]]:
+    items = {item.name: (item, pair.entities.get(item.name)) for item in pair.calculator.inputs}
     return {ELIGIBLE: (None, True), **items}
 
 
@@ -296,9 +296,9 @@ def _rows(
         pair = pairs[key]
         item, value = _cells(pair)[attribute]
         value, unit = value if isinstance(value, list) and len(value) == 2 else (value, "")
-        place = f"notes/{construction.file_name(pair['note_id'])}"
+        place = f"notes/{construction.file_name(pair.note_id)}"
         accepts = item.expects if item else "yes or no"
-        told = (number, key, reviewer, place, pair["calculator"].name, attribute, accepts)
+        told = (number, key, reviewer, place, pair.calculator.name, attribute, accepts)
         shown = value if type(value) is float else _said(value)
         yield dict(zip(COLUMNS, (*told, shown, unit, "", "", comment), strict=True))
 
@@ -319,16 +319,16 @@ def _sheet(arguments: MedcalcSheet) -> int:
             f"--reviewers: {ADJUDICATOR} is who decides where two disagree. Give another name."
         )
     shares = annotation.shared_sheets(list(pairs), names, overlap=arguments.overlap or 0, seed=seed)
-    made = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
+    made: PairShares = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
     refusal = f"{folder}: sheets were exported with other settings. Repeat that command, or move them away."
     annotation.keep_once(folder / _SHARES, made, step="medcalc sheet", refusal=refusal)
     sheets = make_folder(folder / "sheets")
     make_folder(sheets / "notes")
     for pair in pairs.values():
         with WholeFile(
-            sheets / "notes" / construction.file_name(pair["note_id"]), private=True
+            sheets / "notes" / construction.file_name(pair.note_id), private=True
         ) as part:
-            part.write(pair["note"] + "\n")
+            part.write(pair.note + "\n")
     cells = {
         name: [((key, each), "") for key in keys for each in _cells(pairs[key])]
         for name, keys in shares["sheets"].items()
@@ -350,7 +350,8 @@ def _import(arguments: MedcalcImport) -> int:
     (folder / _ENTITIES).unlink(
         missing_ok=True
     )  # no earlier review is released for one that does not end
-    pairs, shares = _pairs(folder), construction.read_json(folder / _SHARES, step="medcalc sheet")
+    pairs = _pairs(folder)
+    shares: PairShares = construction.read_json(folder / _SHARES, step="medcalc sheet")
     rows = [
         row for path in arguments.paths for row in read_sheet(path, COLUMNS, numbers="correction")
     ]
@@ -361,20 +362,19 @@ def _import(arguments: MedcalcImport) -> int:
     decided = marks.pop(ADJUDICATOR, {})
     agreement = [*_agreement(marks, pairs)]
     _adjudicated(place, rows, pairs, marks, decided)
-    lines, dropped, changed = [], Counter[str](), 0
+    lines: list[PairLine] = []
+    dropped, changed = Counter[str](), 0
     left = ChainMap(decided, *marks.values())  # what nobody decided is the same in all of them
     for key, pair in pairs.items():
         found = {each: left[key, each][1] for each in _cells(pair) if (key, each) in left}
         meant = found.pop(ELIGIBLE, None)
         entities = {name: value for name, value in found.items() if value is not None}
         unmeant = "not reviewed" if meant is None else "not eligible"
-        if reason := extraction.lacking(pair["calculator"], entities) if meant else unmeant:
+        if reason := extraction.lacking(pair.calculator, entities) if meant else unmeant:
             dropped[reason] += 1
         else:
-            changed += entities != pair["entities"]
-            lines.append(
-                {**pair, "calculator": pair["calculator"].slug, "entities": json.dumps(entities)}
-            )
+            changed += entities != pair.entities
+            lines.append(pair.line(entities))
     construction.write_lines(folder / _ENTITIES, lines)
     made = {"kept": len(lines), "changed": changed, "dropped": dict(dropped)}
     construction.write_json(
@@ -394,8 +394,11 @@ def _reviewed(row: TableRow) -> tuple[str, Cell]:
 
 
 def _read_marks(
-    arguments: MedcalcImport, rows: Iterable[TableRow], pairs: Pairs, sheets: Any
-) -> tuple[Marks, Any]:
+    arguments: MedcalcImport,
+    rows: Iterable[TableRow],
+    pairs: Pairs,
+    sheets: Mapping[str, Sequence[str]],
+) -> tuple[Marks, list[str]]:
     """What all sheets say, and whose are not there; an adjudicator may decide any cell.
 
     Problems are told together.
@@ -428,19 +431,22 @@ def _read_marks(
 
 
 def _adjudicated(
-    path: Path, rows: Iterable[TableRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]
+    path: Path, rows: Iterable[TableRow], pairs: Pairs, marks: Marks, decided: Collection[Cell]
 ) -> None:
     """Ends where values differ that nobody decided.
 
     The adjudicator's sheet has all of them, with what was written into it.
     """
     said = _disagreed(marks)
-    if not (waiting := said.keys() - decided.keys()):
+    if not (waiting := said.keys() - set(decided)):
         return
     held = {
         cell: row.cells for row in rows for name, cell in [_reviewed(row)] if name == ADJUDICATOR
     }
-    comments = {cell: held[cell]["comment"] if cell in held else "" for cell in {**said, **decided}}
+    comments = {
+        cell: held[cell]["comment"] if cell in held else ""
+        for cell in dict.fromkeys((*said, *decided))
+    }
     for cell, each in said.items():
         new, old = "; ".join(f"{name}: {text}" for name, text in each.items()), comments[cell]
         comments[cell] = old if new in old else f"{new}; before: {old}" if old else new
@@ -466,7 +472,7 @@ def _opinion(
     Its mark, and the value that its reviewer leaves.
     """
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
-    text: Any = " ".join(row.cells["correction"].split())
+    text = " ".join(row.cells["correction"].split())
     if mark not in ("o", "x"):
         return annotation.unknown_mark(row, "verdict", "o (right) or x (wrong)", mark), ("", None)
     if mark == "o" or item is None:
@@ -479,9 +485,8 @@ def _opinion(
         )
     if fold(text) and is_missing(text):
         return "", (mark, None)
-    if isinstance(item, Flag):
-        text = {"yes": True, "no": False}.get(text.casefold(), "?")
-    found, why = extraction.usable(item, text)
+    correction = _TRUTHS.get(text.casefold(), "?") if isinstance(item, Flag) else text
+    found, why = extraction.usable(item, correction)
     problem = (
         f"{row.place('correction')}: is {why or 'without a value'}; give {item.expects}, or "
         f"{_NOTHING}"
@@ -498,14 +503,14 @@ def _disagreed(marks: Marks) -> dict[Cell, dict[str, str]]:
     return {cell: each for cell, each in said.items() if len({*each.values()}) > 1}
 
 
-def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
+def _agreement(marks: Marks, pairs: Pairs) -> Iterator[ReviewerAgreement]:
     """Compares each two reviewers on the cells that both marked.
 
     Kappa's interval draws notes whole.
     """
     for names, both, one, other in annotation.pairs_of_people(marks):
         (first, values), (second, others) = zip(*one, strict=True), zip(*other, strict=True)
-        clusters = [pairs[key]["note_id"] for key, _ in both]
+        clusters = [pairs[key].note_id for key, _ in both]
         kappa = cohen_interval(first, second, classes=("o", "x"), clusters=clusters)
         same = sum(map(eq, map(_said, values), map(_said, others)))
         tell(
@@ -516,17 +521,15 @@ def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
         yield {"reviewers": names, "cells": len(both), "same": same, "kappa": as_json(kappa)}
 
 
-def split_notes(
-    pairs: Sequence[Mapping[str, Any]], *, train: float, seed: int
-) -> dict[str, list[Any]]:
+def split_notes(pairs: Sequence[Pair], *, train: float, seed: int) -> dict[str, list[Pair]]:
     """Divides pairs into test and training ones.
 
     A note, white space and case aside, is in one of them.
     """
-    texts = [" ".join(pair["note"].split()).casefold() for pair in pairs]
+    texts = [" ".join(pair.note.split()).casefold() for pair in pairs]
     every = ranked(list(dict.fromkeys(texts)), seed, str)
     training = set(every[: round(train * len(every))])
-    sides: dict[str, list[Any]] = {"test": [], "train": []}
+    sides: dict[str, list[Pair]] = {"test": [], "train": []}
     for pair, text in zip(pairs, texts, strict=True):
         sides["train" if text in training else "test"].append(pair)
     return sides
@@ -544,7 +547,7 @@ def _release(arguments: MedcalcRelease) -> int:
             f"{folder}: no note is left for the test part. Give more notes, or a smaller --train."
         )
     place = make_folder(folder / "release")
-    shown: dict[str, Any] = {}
+    shown: dict[str, object] = {}
     for split, some in sides.items():
         start = 1 if split == "test" else 1 + len(sides["test"])
         kind = "Extracted" if is_open else CREDENTIALED
@@ -571,16 +574,16 @@ def _release(arguments: MedcalcRelease) -> int:
     return _tell_whose(folder)
 
 
-def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str, Any]:
+def _official(number: int, pair: Pair, note_type: str) -> dict[str, Any]:
     from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 
-    entities, calculator = pair["entities"], pair["calculator"]
+    entities, calculator = pair.entities, pair.calculator
     asked, result = (
-        (pair["note"], named_drugs(QUESTIONS[calculator.id][0], entities), entities),
+        (pair.note, named_drugs(QUESTIONS[calculator.id][0], entities), entities),
         calculator.calculate(entities),
     )
     row = synthetic_row(
-        number, pair["note_id"], calculator, asked, result.answer_text, result.explanation
+        number, pair.note_id, calculator, asked, result.answer_text, result.explanation
     )
     return {official: row[ours] for official, ours in OFFICIAL_COLUMNS.items()} | {
         "Note Type": note_type
@@ -650,7 +653,7 @@ def _check(arguments: MedcalcCheck) -> int:
     return 0
 
 
-def _share(each: Any) -> str:
+def _share(each: Estimate) -> str:
     return (
         "n/a"
         if each.n == 0
