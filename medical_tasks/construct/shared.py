@@ -24,7 +24,7 @@ from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
 
 Figure: TypeAlias = Mapping[str, float | None]
-"""An estimate as JSON holds it: `value`, `ci_low`, `ci_high` and counts; None where there is none."""
+"""An estimate as JSON holds it: `value`, `ci_low`, `ci_high`, counts; None for no number."""
 
 
 def numbers(made: Mapping[str, object]) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.output import check_out, tell_figures
@@ -13,6 +13,7 @@ from medical_tasks.io.tables import column_names
 from medical_tasks.lab.options import Meta
 
 if TYPE_CHECKING:
+    from medical_tasks.lab.meta_evaluation import Meta as MetaReport
     from medical_tasks.lab.meta_evaluation import MetaOptions
     from medical_tasks.lab.output_tables import OutputRow, OutputTable
 
@@ -38,7 +39,7 @@ def run(arguments: Meta) -> int:
     if preferences is not None:
         read[preferences.path] = preferences.sha256
     check_out(arguments.out, map(Path, read), "one of the files that are read")
-    meta: dict[str, Any] = {
+    meta: MetaReport = {
         "schema_version": SCHEMA_VERSION,
         "suite_version": __version__,
         "sources": read,

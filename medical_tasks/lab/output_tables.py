@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.lab.preferences import OutputPairs, Vote
 from medical_tasks.lab.score_table import MISSING, read_cells
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import Results, read_items, read_results
 from medical_tasks.spec import TaskSpec
 
 NAMES: Final = ("item", "system")
@@ -220,7 +220,7 @@ def read_runs(
     """
     _check_names(names)
     rows, digests, less, used = [], {}, set[str](), {}
-    known: tuple[str, dict[str, Any]] | None = None
+    known: tuple[str, dict[str, object]] | None = None
     versions: dict[str, str] = {}
     for name in names:
         results = read_results(name.folder)
@@ -268,9 +268,7 @@ def _columns(name: RunName, task: TaskSpec) -> dict[str, str]:
     }
 
 
-def _task(
-    name: RunName, results: Mapping[str, Any], task: str | None, tasks: Mapping[str, TaskSpec]
-) -> str:
+def _task(name: RunName, results: Results, task: str | None, tasks: Mapping[str, TaskSpec]) -> str:
     there = list(results["tasks"])
     if task is not None and task not in there:
         raise UsageError(f"{name.folder}: has no task {task!r}; it has {', '.join(there)}.")
@@ -397,7 +395,11 @@ def read_preferences(path: Path) -> PreferenceTable:
 def votes_of(
     preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs
 ) -> tuple[list[list[Vote]], int]:
-    """Finds the votes on each pair of a table's outputs, whichever is named first, and counts the answers about other pairs."""
+    """Finds the votes on each pair of a table's outputs, whichever is named first.
+
+    Returns:
+        The votes on each pair, and how many answers are about other pairs.
+    """
     rows = {(row.item, row.system): place for place, row in enumerate(table.rows)}
     places = {
         (int(a), int(b)): place

@@ -1,7 +1,6 @@
-"""Which of two outputs of an item a metric or a person prefers, and how often two of them prefer the same one.
+"""Which of two outputs of an item a metric or a person prefers.
 
-Values no further apart than `epsilon` are a tie. Source: DocLens (Xie et al. 2024), section 4.3,
-figure 7, table 11.
+And how often two of them prefer the same one.
 """
 
 from __future__ import annotations

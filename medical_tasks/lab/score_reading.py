@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import score_steps
 from medical_tasks.benchmarks.medcalc_bench.quantities import NUMBER_WORDS
-from medical_tasks.calculators import CalculatorInputError, Result, find
+from medical_tasks.calculators import AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
 from medical_tasks.io.files import packaged
 from medical_tasks.lab.working import NUMBER, Piece, Working, close
@@ -267,7 +267,7 @@ class Criterion:
 Steps: TypeAlias = list[tuple[str, float]]
 
 
-def _steps(calculator: Any, used: Mapping[str, object]) -> Steps | None:
+def _steps(calculator: AnyCalculator, used: Mapping[str, object]) -> Steps | None:
     lines: list[str] = []
     try:
         calculator.function(**used, say=lines.append)
@@ -316,7 +316,10 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
 
 
 def _effects(
-    calculator: Any, used: Mapping[str, Any], own: Steps, words: Mapping[str, Mapping[str, object]]
+    calculator: AnyCalculator,
+    used: Mapping[str, object],
+    own: Steps,
+    words: Mapping[str, Mapping[str, object]],
 ) -> Iterator[tuple[int, str, float]]:
     """The criteria that change with an input, and their points then.
 
@@ -339,7 +342,7 @@ def _is_number(value: object) -> bool:
 
 
 def _points_at(
-    calculator: Any, used: Mapping[str, object], place: int, change: Mapping[str, object]
+    calculator: AnyCalculator, used: Mapping[str, object], place: int, change: Mapping[str, object]
 ) -> float | None:
     steps = _steps(calculator, {**used, **change})
     return steps[place][1] if steps and place < len(steps) else None
@@ -360,7 +363,7 @@ def _others(value: object, words: Mapping[str, object] | None) -> Iterable[objec
     return (*(value * factor for factor in _FACTORS), *map(float, range(3, 16)))
 
 
-def _names(calculator: Any, name: str, label: str) -> bool:
+def _names(calculator: AnyCalculator, name: str, label: str) -> bool:
     """Whether the label of a step names an input."""
     forms = [_NAME_OF[name]] if name in _NAME_OF else []
     for item in calculator.inputs:

@@ -1,7 +1,13 @@
-"""The notes that fit each message best (BM25, as the library bm25s has it as `lucene`), and the chosen pairs as cases.
+"""The notes that fit each message best, and the chosen pairs as cases.
 
-Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333. Notes
-are read twice and not kept.
+Notes are ranked by BM25, as the library bm25s has it as `lucene`. Messages are the documents'
+counterparts: each is a query, and every note is a document of one collection.
+
+Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333.
+
+Notes are read twice and not kept, since MIMIC-IV's do not fit into the memory of a small machine:
+the first pass counts in how many notes each word stands and how long notes are, the second scores
+each note against all messages and keeps the best of each.
 """
 
 from __future__ import annotations
@@ -108,7 +114,22 @@ class _NoteWords:
 
 
 def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
-    """Finds the `top` notes for each message, writes sheet and notes, and returns recipe and counts (`align.json`), no text."""
+    """Finds the notes that fit each message best, and writes a sheet to choose among them.
+
+    An alignment that is there is left as it is.
+
+    Args:
+        source: The discharge notes, as MIMIC has them or as a table of one's own.
+        folder: The construction's folder, with the messages that were kept.
+        top: How many notes a message gets at most, from 1 to 100.
+
+    Returns:
+        Recipe and counts, as `align.json` has them; no text.
+
+    Raises:
+        UsageError: When no note shares a word with any message, or the folder holds an alignment of
+            other files or settings.
+    """
     if not 1 <= top <= 100:
         raise UsageError(f"--top must be from 1 to 100, got {top}.")
     posts = load_posts(folder)
@@ -323,12 +344,16 @@ _CATEGORY: Final = "Discharge summary"
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """A discharge note."""
+    """A discharge note.
+
+    Attributes:
+        hadm_id: The admission's; "" where it is not known.
+        document_id: As ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III,
+            else the admission, or the note.
+    """
 
     id: str
-    hadm_id: str  # the admission's; "" where it is not known
-    # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the
-    # note
+    hadm_id: str
     document_id: str
     text: str
 

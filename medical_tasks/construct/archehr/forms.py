@@ -1,7 +1,8 @@
-"""What the steps keep in JSON files: recipes, counts and figures, never a text of a message or note.
+"""What the steps keep in JSON files: recipes, counts and figures.
 
-Each form is what one step writes and another reads, or what a person reads beside the release.
-Hashes are SHA-256, in hexadecimal.
+No form holds a text of a message or note but `CaseRecord` and `Change`. Each form is what one step
+writes and another reads, or what a person reads beside the release. Hashes are SHA-256, in
+hexadecimal.
 """
 
 from __future__ import annotations
@@ -21,15 +22,20 @@ class FilterRecipe(TypedDict):
 
 
 class Filtered(TypedDict):
-    """`filter.json`: how many messages have a keyword, and which."""
+    """`filter.json`: how many messages have a keyword, and which.
+
+    Attributes:
+        by_keyword: Keyword to messages with it, the most frequent first.
+        sha256: File name to hash.
+    """
 
     schema_version: int
     recipe: FilterRecipe
     posts: int
     empty: int
     kept: int
-    by_keyword: dict[str, int]  # keyword to messages with it, the most frequent first
-    sha256: dict[str, str]  # file name to hash
+    by_keyword: dict[str, int]
+    sha256: dict[str, str]
 
 
 class CodedPosts(TypedDict):
@@ -42,19 +48,28 @@ class CodedPosts(TypedDict):
 
 
 class CodesFromFile(CodedPosts):
-    """Codes of messages that the user gave."""
+    """Codes of messages that the user gave.
+
+    Attributes:
+        rows_of_others: Rows about messages that were not kept.
+    """
 
     source_sha256: str
-    rows_of_others: int  # rows about messages that were not kept
+    rows_of_others: int
 
 
 class CodesFromModel(CodedPosts):
-    """Codes of messages that a model was asked for."""
+    """Codes of messages that a model was asked for.
+
+    Attributes:
+        failed: Reason to the number of messages without a usable reply.
+        failed_posts: Message to the reason.
+    """
 
     recipe: Mapping[str, object]
     asked_again: int
-    failed: dict[str, int]  # reason to the number of messages without a usable reply
-    failed_posts: dict[str, str]  # message to the reason
+    failed: dict[str, int]
+    failed_posts: dict[str, str]
 
 
 class CodedNotes(TypedDict):
@@ -77,10 +92,14 @@ class Expansion(TypedDict):
 
 
 class Candidate(TypedDict):
-    """A line of `candidates.jsonl`: a note that may answer a message."""
+    """A line of `candidates.jsonl`: a note that may answer a message.
+
+    Attributes:
+        rank: From 1, the best.
+    """
 
     post_id: str
-    rank: int  # from 1, the best
+    rank: int
     note_id: str
     document_id: str
     score: float
@@ -94,36 +113,50 @@ class NoteCounts(TypedDict):
 
 
 class Alignment(NoteCounts):
-    """`align.json`."""
+    """`align.json`.
+
+    Attributes:
+        sha256: File name to hash.
+    """
 
     schema_version: int
     recipe: dict[str, object]
     posts: int
     posts_with_notes: int
     candidates: int
-    sha256: dict[str, str]  # file name to hash
+    sha256: dict[str, str]
 
 
 class RoundShares(Settings, Shares):
-    """`shares.json` of a round."""
+    """`shares.json` of a round.
+
+    Attributes:
+        cases_sha256: Of the cases that the sheets show.
+    """
 
     round: int
-    cases_sha256: str  # of the cases that the sheets show
+    cases_sha256: str
 
 
 class CaseRecord(TypedDict):
-    """A line of `cases.jsonl`: a case, and what was annotated of it so far."""
+    """A line of `cases.jsonl`: a case, and what was annotated of it so far.
+
+    Attributes:
+        sentences: Id, paragraph and text of each.
+        labels: Of each sentence; empty before anybody annotated them.
+        citations: Of each sentence of the answer.
+    """
 
     id: str
     post_id: str
     document_id: str
     narrative: str
-    sentences: list[list[str]]  # id, paragraph and text of each
+    sentences: list[list[str]]
     phrases: list[str]
     question: str
-    labels: list[str]  # of each sentence; empty before anybody annotated them
+    labels: list[str]
     answer: list[str]
-    citations: list[list[str]]  # of each sentence of the answer
+    citations: list[list[str]]
 
 
 class ReleaseForm(TypedDict):
@@ -143,11 +176,15 @@ class MarkRecord(TypedDict):
 
 
 class Change(TypedDict):
-    """A line of `history.jsonl`: what an annotator changed, and where."""
+    """A line of `history.jsonl`: what an annotator changed, and where.
+
+    Attributes:
+        sheet: File name; "" where no row stands for the change.
+    """
 
     case_id: str
     reviewer: str
-    sheet: str  # file name; "" where no row stands for the change
+    sheet: str
     row: int
     kind: str
     number: str
@@ -157,29 +194,39 @@ class Change(TypedDict):
 
 
 class CaseCounts(TypedDict):
-    """What the cases of a round hold."""
+    """What the cases of a round hold.
+
+    Attributes:
+        answers_missing_essential: Answers that leave an essential sentence uncited.
+    """
 
     cases: int
     sentences: int
     labels: dict[str, int]
     without_essential: int
     without_answer: int
-    answers_missing_essential: int  # answers that leave an essential sentence uncited
+    answers_missing_essential: int
     answers_over_word_limit: int
 
 
 class RoundReview(CaseCounts):
-    """`review.json` of a round."""
+    """`review.json` of a round.
+
+    Attributes:
+        edits: `kind: field` to changes.
+        splits: Split to cases.
+        sha256: File name to hash.
+    """
 
     schema_version: int
     round: int
     without_sheets_of: list[str]
     blank_not_relevant: bool
-    edits: dict[str, int]  # `kind: field` to changes
+    edits: dict[str, int]
     edits_by_reviewer: dict[str, int]
     release: ReleaseForm
-    splits: dict[str, int]  # split to cases
-    sha256: dict[str, str]  # file name to hash
+    splits: dict[str, int]
+    sha256: dict[str, str]
 
 
 class LabelEdit(TypedDict):
@@ -209,13 +256,17 @@ class AnnotatorAgreement(LabelAgreement):
 
 
 class AnswerChanges(TypedDict):
-    """How much of the answers before a round is left after it."""
+    """How much of the answers before a round is left after it.
+
+    Attributes:
+        retained: None where no case had an answer.
+    """
 
     answers: int
     changed: int
     words: int
     words_retained: int
-    retained: Figure | None  # None where no case had an answer
+    retained: Figure | None
 
 
 class RoundChanges(TypedDict):
@@ -229,18 +280,24 @@ class RoundChanges(TypedDict):
 
 
 class RoundAgreement(TypedDict):
-    """What can be compared of a round."""
+    """What can be compared of a round.
+
+    Attributes:
+        against_round_before: None for the first, before which nothing is labelled.
+    """
 
     round: int
-    against_round_before: (
-        RoundChanges | None
-    )  # None for the first, before which nothing is labelled
+    against_round_before: RoundChanges | None
     among_annotators: list[AnnotatorAgreement]
 
 
 class Agreement(TypedDict):
-    """`agreement.json`."""
+    """`agreement.json`.
+
+    Attributes:
+        words: How answers are cut into words.
+    """
 
     schema_version: int
-    words: str  # how answers are cut into words
+    words: str
     rounds: list[RoundAgreement]

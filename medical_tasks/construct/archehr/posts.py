@@ -124,7 +124,14 @@ def keyword_lists() -> dict[str, tuple[str, ...]]:
 
 
 def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
-    """Finds keywords as whole words, whatever their case and whatever stands between the words of one; in alphabetical order."""
+    """Makes a function that finds keywords in a text, as whole words, in alphabetical order.
+
+    Case does not matter, nor what stands between the words of a keyword.
+
+    Example:
+        `keyword_finder(["intensive care"])("in Intensive-Care now")` is `["intensive care"]`; in
+        "intensively cared for" nothing is found.
+    """
     known = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
     lengths = {len(words) for words in known}
 

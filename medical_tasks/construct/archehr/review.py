@@ -64,17 +64,21 @@ class ReviewOptions:
     """How sheets are read, and what is made of them.
 
     The last three are as in the round before where None.
+
+    Attributes:
+        blank_not_relevant: A sentence without a mark is not relevant; else it is not
+            annotated yet.
+        partial: Sheets of some annotators may be missing; the cases on which they decide
+            are then left out.
+        note_source: `mimic-iii` or `mimic-iv` where the notes are of these.
+        dev: How many cases at most are for the development of prompts; `seed` decides
+            which.
     """
 
-    blank_not_relevant: bool = (
-        False  # a sentence without a mark is not relevant; else it is not annotated yet
-    )
-    # sheets of some annotators may be missing; the cases on which they decide are then left out
+    blank_not_relevant: bool = False
     partial: bool = False
-    note_source: str | None = None  # `mimic-iii` or `mimic-iv` where the notes are of these
-    dev: int | None = (
-        None  # how many cases at most are for the development of prompts; `seed` decides which
-    )
+    note_source: str | None = None
+    dev: int | None = None
     seed: int | None = None
 
 
@@ -420,7 +424,19 @@ def label_agreement(
 
 
 def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> RoundChanges:
-    """Compares labels, questions, focus areas and answers' words after a round with those before, over the cases that both have."""
+    """Compares a round with the one before, over the cases that both have.
+
+    Args:
+        before: The cases before the round, by id.
+        after: The cases after it. A case is in one round alone where it was left out.
+
+    Returns:
+        How labels agree; how many clinicians' questions and focus areas changed; how many answers did,
+        and how many of their words are left.
+
+    Raises:
+        UsageError: When no case is in both.
+    """
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.means import ratio_interval
 

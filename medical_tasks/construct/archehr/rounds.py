@@ -33,24 +33,36 @@ _HEADING_WORDS: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Annotation:
-    """What annotators say of a case; empty before anybody did."""
+    """What annotators say of a case; empty before anybody did.
 
-    phrases: tuple[str, ...] = ()  # the parts of the message that ask
-    question: str = ""  # as a clinician would put it
-    labels: Mapping[str, str] = field(default_factory=dict)  # sentence id to label
+    Attributes:
+        phrases: The parts of the message that ask.
+        question: As a clinician would put it.
+        labels: Sentence id to label.
+    """
+
+    phrases: tuple[str, ...] = ()
+    question: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
     answer: tuple[AnswerSentence, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnCase:
-    """A case."""
+    """A case.
+
+    Attributes:
+        narrative: The message, adapted to the note, on one line.
+        sentences: Of the note, or of the excerpt; on one line each.
+        annotation: So far.
+    """
 
     id: str
     post_id: str
     document_id: str
-    narrative: str  # the message, adapted to the note, on one line
-    sentences: tuple[Sentence, ...]  # of the note, or of the excerpt; on one line each
-    annotation: Annotation = field(default_factory=Annotation)  # so far
+    narrative: str
+    sentences: tuple[Sentence, ...]
+    annotation: Annotation = field(default_factory=Annotation)
 
 
 _TEXTS: Final = construction.private_field(is_list_of(is_text()))

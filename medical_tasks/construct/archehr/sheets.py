@@ -166,22 +166,33 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What an annotator made of a case."""
+    """What an annotator made of a case.
+
+    Attributes:
+        context: Ids of sentences that are marked as context.
+        rows: Kind and number to the row.
+    """
 
     reviewer: str
     annotation: Annotation
-    context: frozenset[str]  # ids of sentences that are marked as context
-    rows: Mapping[Key, TableRow]  # kind and number to the row
+    context: frozenset[str]
+    rows: Mapping[Key, TableRow]
 
 
 @dataclass(kw_only=True)
 class SheetCheck:
-    """Sheets so far: what was read of them, and all that is wrong."""
+    """Sheets so far: what was read of them, and all that is wrong.
+
+    Attributes:
+        cases: Id to case, as the sheets showed them.
+        sheets: Reviewer to ids of cases.
+        blank: The label of a sentence without one; "" where each must have one.
+    """
 
     number: int
-    cases: Mapping[str, OwnCase]  # id to case, as the sheets showed them
-    sheets: Mapping[str, Sequence[str]]  # reviewer to ids of cases
-    blank: str = ""  # the label of a sentence without one; "" where each must have one
+    cases: Mapping[str, OwnCase]
+    sheets: Mapping[str, Sequence[str]]
+    blank: str = ""
     problems: list[str] = field(default_factory=list)
     _rows: dict[tuple[str, str], dict[Key, TableRow]] = field(default_factory=dict)
 

@@ -30,11 +30,17 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """Where a command's outcome goes."""
+    """Where a command's outcome goes.
 
-    out: Path  # the file
-    work: Path  # folder of what the command keeps
-    private: bool  # whether the texts are credentialed
+    Attributes:
+        out: The file.
+        work: Folder of what the command keeps.
+        private: Whether the texts are credentialed.
+    """
+
+    out: Path
+    work: Path
+    private: bool
 
 
 def written_to(arguments: Decompose, *, private: bool) -> Written:

@@ -1,7 +1,7 @@
-"""Models' answers for clinicians to mark, without a name on them (paper, appendix F.2), and their marks read back.
+"""Models' answers for clinicians to mark, and their marks read back (paper, appendix F.2).
 
-Whose they are is in `key.json` alone. Marks become a table of scores (tables 13 to 15) and ratings
-for `judge-check ehrnoteqa`.
+No model's name stands on an answer: whose it is is in `key.json` alone. Marks become a table of
+scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The files of a construction, one folder each, and the sampled patients read back with their notes, whole or not at all."""
+"""The files of a construction, one folder each, and the sampled patients read back.
+
+Patients are read with their notes, whole or not at all.
+"""
 
 from __future__ import annotations
 

@@ -22,13 +22,18 @@ class Source(TypedDict):
 
 
 class SampleRecipe(TypedDict):
-    """What decides which patients are drawn."""
+    """What decides which patients are drawn.
+
+    Attributes:
+        bounds: The most tokens of each level.
+        cells: `LEVEL:NOTES` to patients.
+    """
 
     source: Source
     tokenizer: dict[str, str]
     seed: int
-    bounds: list[int]  # the most tokens of each level
-    cells: dict[str, int]  # `LEVEL:NOTES` to patients
+    bounds: list[int]
+    cells: dict[str, int]
     allow_fewer: bool
 
 
@@ -56,11 +61,15 @@ class SampleCounts(TypedDict):
 
 
 class Sample(SampleCounts):
-    """`sample.json`."""
+    """`sample.json`.
+
+    Attributes:
+        sha256: File name to hash.
+    """
 
     schema_version: int
     recipe: SampleRecipe
-    sha256: dict[str, str]  # file name to hash
+    sha256: dict[str, str]
 
 
 class DraftedQuestion(TypedDict):
@@ -80,17 +89,23 @@ class DraftedChoices(TypedDict):
 
 
 class Draft(TypedDict):
-    """A line of `drafts.jsonl`."""
+    """A line of `drafts.jsonl`.
+
+    Attributes:
+        answer: Letter of the right choice.
+        written_order: The model's letters in the order of `choices`.
+        tries: Replies to the question and to the choices.
+    """
 
     id: str
     question: str
     choices: list[str]
-    answer: str  # letter of the right choice
+    answer: str
     drafted_answer: str
     question_reason: str
     choices_reason: str
-    written_order: str  # the model's letters in the order of `choices`
-    tries: list[int]  # replies to the question and to the choices
+    written_order: str
+    tries: list[int]
 
 
 class Lengths(TypedDict):
@@ -111,14 +126,19 @@ class DraftFigures(TypedDict):
 
 
 class Drafts(TypedDict):
-    """`drafts.json`."""
+    """`drafts.json`.
+
+    Attributes:
+        failed: Reason to patients.
+        failed_patients: Patient to reason.
+    """
 
     schema_version: int
     recipe: Mapping[str, object]
     patients: int
     drafted: int
-    failed: dict[str, int]  # reason to patients
-    failed_patients: dict[str, str]  # patient to reason
+    failed: dict[str, int]
+    failed_patients: dict[str, str]
     figures: DraftFigures
     sha256: str
 
@@ -198,20 +218,28 @@ class Review(AllRevisionCounts):
 
 
 class AnswerKey(Shares):
-    """`key.json`, which says whose answers the sheets show."""
+    """`key.json`, which says whose answers the sheets show.
+
+    Attributes:
+        left_out: Questions to which not every model has an answer.
+    """
 
     schema_version: int
     models: list[str]
     seed: int
     overlap: int
     answers_sha256: str
-    left_out: int  # questions to which not every model has an answer
+    left_out: int
 
 
 class AnswerRecord(TypedDict):
-    """A line of `answers.jsonl`."""
+    """A line of `answers.jsonl`.
+
+    Attributes:
+        answer_number: From 1, in an order of the seed's.
+    """
 
     id: str
-    answer_number: int  # from 1, in an order of the seed's
+    answer_number: int
     model: str
     response: str

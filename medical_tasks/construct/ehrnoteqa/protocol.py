@@ -113,8 +113,24 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
 
 
 def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:
-    """Puts choices into an order that a key decides, with the right one's new letter and the old letters in the new order."""
-    order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311  # an order, not a secret
+    """Puts choices into an order that a key decides.
+
+    A model tends to write the right choice in one place, so places are drawn instead.
+
+    Args:
+        choices: Texts in the model's order.
+        answer: Letter of the right one in that order.
+        key: Decides the order; the same key gives the same one.
+
+    Returns:
+        The texts in the new order, the right one's new letter, and the old letters in the new order.
+
+    Example:
+        Were the drawn order that of the places 2, 0, 1, then `shuffled(["x", "y", "z"], "B", key="7")`
+        would be `(["z", "x", "y"], "C", "CAB")`.
+    """
+    # An order, not a secret.
+    order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311
     new = LETTERS[order.index(LETTERS.index(answer))]
     return [choices[place] for place in order], new, "".join(LETTERS[place] for place in order)
 

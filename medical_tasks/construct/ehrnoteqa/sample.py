@@ -1,7 +1,7 @@
-"""Patients of each level and number of notes, drawn by a seed (paper, section 3.1 and table 2), and their notes.
+"""Patients of each level and number of notes, drawn by a seed, and their notes.
 
-A larger sample holds the smaller one. The paper names no tokenizer of its 3,000 and 7,000 tokens;
-the recipe names ours.
+Paper, section 3.1 and table 2. A patient's level says how long all notes are together: up to 3,000
+tokens is level 1, up to 7,000 is level 2, and longer is not drawn.
 """
 
 from __future__ import annotations
@@ -40,9 +40,13 @@ _CELL = re.compile(r"([12]):([1-9][0-9]?)=([0-9]{1,6})")
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSpec:
-    """What is drawn."""
+    """What is drawn.
 
-    cells: Mapping[Cell, int]  # level and number of notes to the number of patients
+    Attributes:
+        cells: Level and number of notes to the number of patients.
+    """
+
+    cells: Mapping[Cell, int]
     bounds: tuple[int, int] = BOUNDS
     seed: int = 0
     allow_fewer: bool = False
@@ -176,7 +180,7 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
 
 
 def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[NoteRow]]:
-    """The drawn patients' notes as rows of the dataset have them, by the strict reader and its checks."""
+    """The drawn patients' notes as rows of the dataset have them, by the strict reader."""
     found: dict[str, list[NoteRow]] = {}
     for patient, notes in read_notes(source, expected).items():
         found[patient] = [note.row for note in notes]
@@ -191,7 +195,11 @@ def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[NoteRow]
 def _lengths(
     source: Path, folder: Path, counter: TokenCounter, recipe: SampleRecipe
 ) -> dict[str, PatientLength]:
-    """Measures, or takes what an earlier command measured of the same file with the same tokenizer."""
+    """Measures all patients, or takes what an earlier command measured.
+
+    Measuring takes most of the time, and depends on file and tokenizer alone: another seed or other
+    cells use the same lengths.
+    """
     place = folder / files.LENGTHS
     about = {"source": recipe["source"]["sha256"], "tokenizer": recipe["tokenizer"]}
     if place.exists():
@@ -306,9 +314,12 @@ class TokenCounter:
     """Counts the tokens of texts, special ones left out.
 
     The same identity gives the same numbers.
+
+    Attributes:
+        identity: For the recipe.
     """
 
-    identity: Mapping[str, str]  # for the recipe
+    identity: Mapping[str, str]
     count: Callable[[Sequence[str]], list[int]]
 
 

@@ -485,7 +485,10 @@ class _Writer:
                 self.marked("earlier", text, replace(entry, when="past"))
 
     def _told(self, fact: Fact) -> None:
-        """Doses, drinks, cycles and first days of a period, which other sentences give otherwise."""
+        """Doses, drinks, cycles and first days of a period.
+
+        Other sentences give them another time, or of somebody else.
+        """
         frames = _DATA["superseded"].get(fact.what)
         if not frames or not self.draw.chance(0.8):
             return

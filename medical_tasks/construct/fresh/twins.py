@@ -1,8 +1,20 @@
-"""Twins: families of notes about one invented patient that differ in one thing, with an exact gold each.
+"""Twins: families of notes about one patient that differ in one thing.
 
-A family's subject is one value. Drawing the patient again with a single random number exchanged
-gives the same patient with another value of it, and the difference of the two charts says which
-statement of the note it is.
+A family is about one invented patient and one value of that patient, its subject. Each member has
+an exact gold:
+
+* `base`: the note as it is;
+* `threshold`: the subject has another value, and the answer another one;
+* `missing`: the subject is nowhere in the note, so there is no answer;
+* `contradiction`: the note gives the subject twice, differently, so there is no answer;
+* `unit`: a value is written in another unit, and the answer stays;
+* `distractor`: more is told that has no say in the answer, which stays;
+* `negated`: a value of somebody or some time else is told, and a finding denied; the answer stays.
+
+The threshold is found by trying: one random number of the base's stream is exchanged for another,
+and the patient drawn anew. Where the two patients differ in one value and one statement of it, and
+no reply is right for both answers, that value is the subject. So every member is a patient that the
+fresh notes could have, and not a word changes beside what has to.
 """
 
 from __future__ import annotations
@@ -100,21 +112,29 @@ class _Steady(Draw):
 
 @dataclass(frozen=True, kw_only=True)
 class _Subject:
-    """The value that a family is about, and another one of it that changes the answer."""
+    """The value that a family is about, and another one of it that changes the answer.
+
+    Attributes:
+        new: The other entity.
+        spoken: How a gold names it.
+        kind: `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one
+            that the base leaves out.
+        said: The other statement: a reading or a text.
+        place: Attribute of the chart, key and place of its statement.
+        exchange: The random number exchanged.
+    """
 
     item: Input
-    new: object  # the other entity
-    spoken: str  # how a gold names it
-    # `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one that the base
-    # leaves out
+    new: object
+    spoken: str
     kind: str
-    said: Any  # the other statement: a reading or a text
+    said: Any
     place: tuple[str, Any, int] = (
         "",
         None,
         0,
-    )  # attribute of the chart, key and place of its statement
-    exchange: tuple[int, float] = (-1, 0.0)  # the random number exchanged
+    )
+    exchange: tuple[int, float] = (-1, 0.0)
 
 
 def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
@@ -239,7 +259,17 @@ def _moved(before: Answer, after: Answer) -> bool:
 
 
 def _difference(one: Chart, other: Chart) -> _Subject | None:
-    """What two charts of a patient differ in, where that is one value, no finding, and one statement of it."""
+    """The subject that two charts of a patient differ in, if they differ in no more.
+
+    Args:
+        one: The base's chart.
+        other: The chart with one random number exchanged.
+
+    Returns:
+        The value that differs, with how the other chart states it. None where more than one value or
+        statement differs, or where it is a finding: whether a finding that is not mentioned is absent
+        is for the reader to say.
+    """
     names = [name for name in one.entities if one.entities[name] != other.entities.get(name)]
     if len(names) != 1 or one.entities.keys() != other.entities.keys():
         return None
@@ -317,7 +347,10 @@ def _differing_statements(
 
 
 def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
-    """The findings that the calculator counts and the note leaves out, each with the name of its wordings."""
+    """The findings that the calculator counts and the note leaves out.
+
+    Each has the name of its wordings.
+    """
     inputs = {item.parameter: item for item in chart.calculator.inputs}
     steps = _steps(chart.calculator, "find")
     return draw.shuffled(

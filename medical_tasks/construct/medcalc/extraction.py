@@ -1,8 +1,8 @@
-"""Attributes of calculators found in notes, by a model or by words alone, and how well (paper, section 2.2, appendix A.1).
+"""Attributes of calculators found in notes, by a model or by words alone, and how well.
 
-A model is asked which attributes that calculators share a note gives, whether its patient is one
-whom a calculator is meant for, and for the rest of that calculator's attributes. Prompts and
-criteria are ours.
+Paper, section 2.2, appendix A.1. A model is asked three times: which attributes that calculators
+share a note gives; whether its patient is one whom a calculator is meant for; and for the rest of
+that calculator's attributes. Prompts and criteria are ours.
 """
 
 from __future__ import annotations
@@ -209,17 +209,31 @@ class Extracted:
     """What came of notes.
 
     The pairs of calculator and note that are kept, and how the others ended.
+
+    Attributes:
+        passes: Questions of each pass.
     """
 
     kept: list[Pair] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
-    passes: Counter[str] = field(default_factory=Counter)  # questions of each pass
+    passes: Counter[str] = field(default_factory=Counter)
 
 
 def extract(
     notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
 ) -> Extracted:
-    """Asks about all notes, in three passes for so many at a time that their questions fit into memory."""
+    """Asks about all notes, in three passes.
+
+    So many notes are asked about at a time that their questions fit into memory.
+
+    Args:
+        notes: Name to text.
+        calculators: For which pairs are made.
+        model: Who is asked.
+
+    Returns:
+        The pairs that are kept, and how the others ended.
+    """
     made, names = Extracted(), list(notes)
     for start in range(0, len(names), _BLOCK):
         _passes(
@@ -232,7 +246,11 @@ def extract(
 def _passes(
     made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
 ) -> None:
-    """Which attributes a note has, whether each calculator is meant for its patient, and what values are left."""
+    """Does the three passes for some notes.
+
+    Which attributes a note has, whether each calculator is meant for its patient, and what values are
+    left.
+    """
     pairs = _with_attributes(made, notes, calculators, model)
     pairs = _eligible_pairs(made, notes, pairs, model)
     _complete(made, notes, pairs, model)
@@ -246,7 +264,10 @@ def _ask(made: Extracted, model: Asked, label: str, questions: Sequence[Question
 def _with_attributes(
     made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
 ) -> dict[str, Pair]:
-    """The pairs of note and calculator for which the note has a telling attribute, by the key of their questions."""
+    """The pairs for which the note has a telling attribute, by the key of their questions.
+
+    Age and sex are not telling: nearly every note has them, and every calculator would be asked for.
+    """
     shared = shared_attributes(calculators)
     questions = [
         values_question(f"attributes of {name}", note, [*shared.values()])
@@ -319,7 +340,11 @@ _compiled: Final = lru_cache(maxsize=2048)(lambda pattern: re.compile(pattern, r
 
 
 def lexical(note: str, calculator: AnyCalculator) -> Entities:
-    """Finds a calculator's attributes by their names and a few usual words, with the number and unit that stand behind them."""
+    """Finds a calculator's attributes by their names and a few usual words.
+
+    The value is the number and unit that stand behind the name. It is a floor for models, and no
+    reader: "no fever" is a denial, and "mother had a stroke" is taken for the patient's.
+    """
     text = plain(note)
     found = {item.name: _spotted(text, item) for item in calculator.inputs}
     return {name: value for name, value in found.items() if value is not None}
@@ -456,7 +481,16 @@ def _same(a: object, b: object) -> bool:
 def figures(
     rows: Sequence[Row], given: Sequence[Mapping[str, object]]
 ) -> dict[str, dict[str, Estimate]]:
-    """Precision and recall by type, `all` first, pooled over the rows, with intervals in which notes are drawn whole."""
+    """Precision and recall by type of attribute, pooled over the rows.
+
+    Args:
+        rows: Rows of the dataset, whose entities are the truth.
+        given: The entities that were found in the note of each row.
+
+    Returns:
+        `all`, then each type, to figures with intervals in which notes are drawn whole: a note has
+        several rows, and what is misread in one of them is misread in all.
+    """
     pairs = zip(rows, given, strict=True)
     counts = [
         compared(find(int(row["calculator_id"])), entities_of(row), each) for row, each in pairs

@@ -20,13 +20,18 @@ LINE_FIELDS: Final = dict.fromkeys(
 
 
 class PairLine(TypedDict):
-    """A pair as a line of JSON holds it."""
+    """A pair as a line of JSON holds it.
+
+    Attributes:
+        calculator: Slug.
+        entities: JSON: what its reader gets is what was written, `1` and `1.0` alike.
+    """
 
     id: str
     note_id: str
-    calculator: str  # slug
+    calculator: str
     note: str
-    entities: str  # JSON: what its reader gets is what was written, `1` and `1.0` alike
+    entities: str
 
 
 @dataclass(frozen=True, kw_only=True)

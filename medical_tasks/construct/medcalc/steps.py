@@ -127,12 +127,17 @@ def _calculators(text: str | None) -> tuple[AnyCalculator, ...]:
 
 
 class _Outcome(NamedTuple):
-    """What an extractor, a model or words alone, made of notes."""
+    """What an extractor, a model or words alone, made of notes.
+
+    Attributes:
+        failed: Question to the reason why it has no usable reply.
+        usage: None where nothing was asked.
+    """
 
     made: extraction.Extracted
     recipe: Mapping[str, object]
-    failed: Mapping[str, str]  # question to the reason why it has no usable reply
-    usage: Usage | None  # None where nothing was asked
+    failed: Mapping[str, str]
+    usage: Usage | None
 
 
 def _by_words(
@@ -242,7 +247,14 @@ def _extract(arguments: MedcalcExtract) -> int:
 def _drawn(
     made: extraction.Extracted, notes: Mapping[str, str], most: int, seed: int
 ) -> list[PairLine]:
-    """The pairs that are kept, at most so many of a calculator, in the order of calculators and notes."""
+    """The pairs that are kept, in the order of calculators and notes.
+
+    Args:
+        made: What was extracted. Pairs that are too many are counted among its dropped ones.
+        notes: Name to text.
+        most: How many pairs of a calculator are kept; the seed draws them.
+        seed: Decides which.
+    """
     of_each: dict[str, list[PairLine]] = defaultdict(list)
     for calculator, name, entities in made.kept:
         pair = Pair(

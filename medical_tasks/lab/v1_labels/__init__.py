@@ -197,7 +197,7 @@ class LabelResult:
 
     @property
     def answer_text(self) -> str:
-        """The answer as the dataset's `Ground Truth Answer` column writes it, for example `38` for 38.0."""
+        """The answer as the dataset's `Ground Truth Answer` column writes it, such as `38` for 38.0."""
         if isinstance(self.answer, float) and self.answer.is_integer():
             return str(int(self.answer))
         return str(self.answer)

@@ -172,7 +172,10 @@ def _oxygen(given: Entities) -> int:
 
 
 def _renal_failure(given: Entities, creatinine: float) -> int:
-    """Creatinine from 1.5 mg/dL on scores with a failure flag alone, and below 0.6 is never doubled."""
+    """The points of creatinine.
+
+    From 1.5 mg/dL on it scores with a failure flag alone, and below 0.6 it is never doubled.
+    """
     acute, chronic = given.flag("Acute renal failure"), given.flag("Chronic Renal Failure")
     if creatinine < 0.6:
         if acute:
