@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import (
@@ -22,9 +22,6 @@ from medical_tasks.errors import (
 )
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
-
-Figure: TypeAlias = Mapping[str, float | None]
-"""An estimate as JSON holds it: `value`, `ci_low`, `ci_high`, counts; None for no number."""
 
 
 def numbers(made: Mapping[str, object]) -> dict[str, int]:
@@ -92,6 +89,12 @@ def _require(path: Path, step: str) -> None:
             f"{path}: not there. Do the step before: medical-tasks construct {step}, with this "
             "folder."
         )
+
+
+def check_unchanged(path: Path, sha256: str | None, advice: str) -> None:
+    """Refuses a file that is not the one whose hash was kept; `advice` is the next step."""
+    if sha256 != file_sha256(path):
+        raise UsageError(f"{path}: was changed since it was written. {advice}")
 
 
 def file_name(identifier: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypedDict
+from typing import Final, Literal, TypedDict
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import IncompleteError, UsageError, check_least, listed
@@ -14,6 +14,7 @@ from medical_tasks.io.table import align, figure
 from medical_tasks.io.tables import column_names
 from medical_tasks.lab.options import Correlate
 from medical_tasks.lab.score_table import ScoreTable, read_scores, shown
+from medical_tasks.scoring.estimates import Figure, as_json
 
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
@@ -25,18 +26,20 @@ _OUT_HEADER = (
 )  # fmt: skip
 _COEFFICIENTS: Final[tuple[Literal["spearman", "kendall"], ...]] = ("spearman", "kendall")
 
-Figure: TypeAlias = Mapping[str, float | None]
-"""An estimate as JSON holds it: `value`, `ci_low`, `ci_high` and `n`; None where there is none."""
-
 
 class PairFigures(TypedDict):
-    """Two columns of scores."""
+    """Two columns of scores.
+
+    Attributes:
+        n: Rows with both scores.
+        undefined: Why there is no coefficient.
+    """
 
     score: str
     against: str
-    n: int  # rows with both scores
+    n: int
     missing: int
-    undefined: str | None  # why there is no coefficient
+    undefined: str | None
     spearman: Figure
     kendall: Figure
 
@@ -51,11 +54,15 @@ class Intervals(TypedDict):
 
 
 class Correlated(TypedDict):
-    """What `medical-tasks correlate --json` prints."""
+    """What `medical-tasks correlate --json` prints.
+
+    Attributes:
+        files: Path to SHA-256.
+    """
 
     schema_version: int
     suite_version: str
-    files: Mapping[str, str]  # path to SHA-256
+    files: Mapping[str, str]
     rows: int
     against: list[str]
     intervals: Intervals
@@ -125,7 +132,6 @@ def _correlate(
 
 def _pair(table: ScoreTable, score: str, against: str, seed: int) -> PairFigures:
     from medical_tasks.lab.correlation import FEWEST_ROWS, rank_correlation
-    from medical_tasks.scoring.estimates import as_json
 
     found = rank_correlation(
         table.scores[score],

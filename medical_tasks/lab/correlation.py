@@ -52,11 +52,14 @@ class _Column:
     """Rows that have both scores.
 
     They are given as places in the order of each score, from 0, and the cluster each is drawn with.
+
+    Attributes:
+        clusters: Rising; numbers are those of all columns together.
     """
 
     x: _Codes
     y: _Codes
-    clusters: _Codes  # rising; numbers are those of all columns together
+    clusters: _Codes
 
 
 def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -87,7 +90,8 @@ def rank_correlation(
 ) -> RankCorrelation:
     """Both coefficients of two scores, with bootstrap intervals over the rows.
 
-    A coefficient is `nan` where there is none: fewer than two rows, or one score the same in all.
+    A coefficient is `nan` where there is none: with fewer than `FEWEST_ROWS` rows, or where one
+    score is the same in all of them.
     """
     seed, resamples = (
         check_whole("seed", seed, least=0),
@@ -106,8 +110,8 @@ def clustered_correlation(
 ) -> RankCorrelation:
     """Both coefficients of two scores, with bootstrap intervals over clusters.
 
-    A coefficient is `nan` where there is none. Clusters are drawn whole, since outputs for one item are
-    alike: drawn one by one, they would make intervals too narrow.
+    A coefficient is `nan` where there is none. Clusters are drawn whole, since outputs for one
+    item are alike: drawn one by one, they would make intervals too narrow.
     """
     return _mean_over_columns([(x, y)], clusters, seed, resamples)
 
@@ -251,8 +255,8 @@ def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
 def _grouped(stacked: Floats, names: Clusters) -> tuple[_Codes, _Codes]:
     """Rows in an order of their own values, and the number of each one's cluster.
 
-    Neither the rows' order nor the clusters' names show in the draws: the same data in another order
-    have the same interval.
+    Neither the rows' order nor the clusters' names show in the draws: the same data in another
+    order have the same interval.
     """
     keys = np.nan_to_num(stacked, nan=-np.inf).reshape(2 * len(stacked), len(names)).T.tolist()
     members: dict[Hashable, list[int]] = {}

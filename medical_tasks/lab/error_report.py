@@ -104,12 +104,16 @@ class TypeShare(TypedDict):
 
 
 class TypeCoverage(TypedDict):
-    """How many errors were looked at, and how many have a type."""
+    """How many errors were looked at, and how many have a type.
+
+    Attributes:
+        unscored: Reason to errors.
+    """
 
     asked: int
     scored: int
     undetermined: int
-    unscored: dict[str, int]  # reason to errors
+    unscored: dict[str, int]
 
 
 class Distribution(TypedDict):
@@ -128,9 +132,13 @@ class JudgedDistribution(Distribution):
 
 
 class AttributeTable(TypedDict):
-    """Accuracy by number of attributes."""
+    """Accuracy by number of attributes.
 
-    points: list[JsonDict]  # fields of `AttributePoint`
+    Attributes:
+        points: Fields of `AttributePoint`.
+    """
+
+    points: list[JsonDict]
     left_out: int
 
 

@@ -71,13 +71,19 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number of the patient that the calculator takes."""
+    """A number of the patient that the calculator takes.
+
+    Attributes:
+        used: In the formula's unit.
+        accepted: The forms in which it may be stated at all.
+        forms: The fewer ones in which a calculation takes it.
+    """
 
     parameter: str
     name: str
-    used: float  # in the formula's unit
-    accepted: tuple[float, ...]  # the forms in which it may be stated at all
-    forms: tuple[float, ...]  # the fewer ones in which a calculation takes it
+    used: float
+    accepted: tuple[float, ...]
+    forms: tuple[float, ...]
 
     def is_among(self, numbers: Iterable[float], tolerance: float = 0.005) -> bool:
         """Whether it is stated among some numbers."""
@@ -407,12 +413,18 @@ def _is_cut_off(found: ScoreReading) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number of a formula."""
+    """A number of a formula.
 
-    name: str  # in reasons
+    Attributes:
+        name: In reasons.
+        words: A pattern of words that say the same.
+        by_sex: Whether it depends on the patient's sex.
+    """
+
+    name: str
     values: tuple[float, ...]
-    words: str = ""  # a pattern of words that say the same
-    by_sex: bool = False  # whether it depends on the patient's sex
+    words: str = ""
+    by_sex: bool = False
 
 
 class _ConstantEntry(TypedDict):

@@ -199,9 +199,9 @@ def _without_answer(row: Row, error: CalculatorInputError) -> tuple[Verdict, str
 
 
 def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[float]:
-    """Every answer that is left open, ascending.
+    """Every answer that is possible, ascending.
 
-    Open are parts that could not be tested, and units that cannot be meant.
+    Parts that could not be tested and units that cannot be meant leave several.
     """
     read = {name: _alternatives(entry, name, raw) for name, raw in entities.items()}
     open_to = {name: others for name, others in read.items() if others is not None}

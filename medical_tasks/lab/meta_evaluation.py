@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Final, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Final, Literal, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,10 @@ from medical_tasks.io.table import align, decimals, figure
 from medical_tasks.lab import correlation
 from medical_tasks.lab import preferences as pairwise
 from medical_tasks.lab.output_tables import OutputTable, PreferenceTable, votes_of
-from medical_tasks.scoring.estimates import Floats, as_json
+from medical_tasks.scoring.estimates import Figure, Floats, as_json
 
 Kendall = Literal["pooled", "item"]
 Side = Literal["one", "other"]
-Figure: TypeAlias = Mapping[str, float | None]
-"""An estimate as JSON holds it: `value`, `ci_low`, `ci_high` and `n`; None where there is none."""
 
 
 class Draws(TypedDict):
@@ -96,13 +94,18 @@ class ScoreSides(TypedDict):
 
 
 class MetricComparison(TypedDict):
-    """Two metrics compared, directly and by what people say where they disagree."""
+    """Two metrics compared, directly and by what people say where they disagree.
+
+    Attributes:
+        preferences: None without preferences of people.
+        scores: None without scores of people.
+    """
 
     one: str
     other: str
     pairs: PairCounts
-    preferences: PreferenceSides | None  # None without preferences of people
-    scores: ScoreSides | None  # None without scores of people
+    preferences: PreferenceSides | None
+    scores: ScoreSides | None
 
 
 class MetricAlone(TypedDict):
@@ -114,12 +117,16 @@ class MetricAlone(TypedDict):
 
 
 class PreferenceCounts(TypedDict):
-    """How many answers people gave about which of two outputs is better."""
+    """How many answers people gave about which of two outputs is better.
+
+    Attributes:
+        elsewhere: About outputs that are not compared.
+    """
 
     annotators: int
     answers: int
     blank: int
-    elsewhere: int  # about outputs that are not compared
+    elsewhere: int
     pairs: int
 
 
@@ -150,12 +157,17 @@ class MetaSettings(TypedDict):
 
 
 class Meta(MetaFigures):
-    """What `medical-tasks meta --json` prints."""
+    """What `medical-tasks meta --json` prints.
+
+    Attributes:
+        sources: Path to SHA-256.
+        tasks: Folder of a run to its task.
+    """
 
     schema_version: int
     suite_version: str
-    sources: dict[str, str]  # path to SHA-256
-    tasks: dict[str, str]  # folder of a run to its task
+    sources: dict[str, str]
+    tasks: dict[str, str]
     where: Sequence[str]
     metrics: list[str]
     human: list[str]
@@ -168,15 +180,21 @@ _Marks = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class MetaOptions:
-    """What is compared and how."""
+    """What is compared and how.
+
+    Attributes:
+        human: Columns of human scores, one an annotator.
+        against: The metric that all others are compared with; None for every two.
+        kendall: `pooled`, one coefficient over all outputs; or `item`, one an item,
+            averaged.
+        epsilon: Values this close are a tie.
+    """
 
     metrics: tuple[str, ...]
-    human: tuple[str, ...] = ()  # columns of human scores, one an annotator
-    against: str | None = None  # the metric that all others are compared with; None for every two
-    kendall: Kendall = (
-        "pooled"  # `pooled`, one coefficient over all outputs; or `item`, one an item, averaged
-    )
-    epsilon: float = pairwise.EPSILON  # values this close are a tie
+    human: tuple[str, ...] = ()
+    against: str | None = None
+    kendall: Kendall = "pooled"
+    epsilon: float = pairwise.EPSILON
     seed: int = 0
     resamples: int = 2000
 
@@ -222,23 +240,7 @@ def meta_figures(
     """
     pairs = pairwise.output_pairs([row.item for row in table.rows])
     votes, elsewhere = (None, 0) if preferences is None else votes_of(preferences, table, pairs)
-    human = [np.array(table.column(name)) for name in options.human]
-    columns = {name: np.array(table.column(name)) for name in options.metrics}
-    outputs = _Outputs(
-        columns=columns,
-        human=human,
-        mean=correlation.mean_score(human, len(table.rows)),
-        clusters=[row.cluster for row in table.rows],
-        pairs=pairs,
-        pair_items=[table.rows[row].item for row in pairs.first],
-        pair_clusters=[table.rows[row].cluster for row in pairs.first],
-        signs={
-            name: pairwise.preference_signs(column, pairs, epsilon=options.epsilon)
-            for name, column in columns.items()
-        },
-        votes=votes,
-        options=options,
-    )
+    outputs = _outputs(table, options, pairs, votes)
     every = list(combinations(options.metrics, 2))
     against = options.against
     chosen = [(against, name) for name in options.metrics if name != against] if against else every
@@ -262,6 +264,32 @@ def meta_figures(
             "pairs": sum(map(bool, votes)),
         }
     return figures
+
+
+def _outputs(
+    table: OutputTable,
+    options: MetaOptions,
+    pairs: pairwise.OutputPairs,
+    votes: list[list[pairwise.Vote]] | None,
+) -> _Outputs:
+    """The columns that are compared, and which output of each pair each metric prefers."""
+    human = [np.array(table.column(name)) for name in options.human]
+    columns = {name: np.array(table.column(name)) for name in options.metrics}
+    return _Outputs(
+        columns=columns,
+        human=human,
+        mean=correlation.mean_score(human, len(table.rows)),
+        clusters=[row.cluster for row in table.rows],
+        pairs=pairs,
+        pair_items=[table.rows[row].item for row in pairs.first],
+        pair_clusters=[table.rows[row].cluster for row in pairs.first],
+        signs={
+            name: pairwise.preference_signs(column, pairs, epsilon=options.epsilon)
+            for name, column in columns.items()
+        },
+        votes=votes,
+        options=options,
+    )
 
 
 def _kendall(outputs: _Outputs, one: str, other: str) -> Tau:
@@ -555,7 +583,10 @@ def _notes(meta: Meta) -> list[str]:
         )
     found = meta.get("preferences")
     if found is not None:
-        said = f"Preferences: {found['answers']:,} answers of {found['annotators']} annotators on {found['pairs']:,} pairs"
+        said = (
+            f"Preferences: {found['answers']:,} answers of {found['annotators']} annotators on "
+            f"{found['pairs']:,} pairs"
+        )
         said += f", {found['blank']:,} blank" if found["blank"] else ""
         said += (
             f", {found['elsewhere']:,} about outputs that are not compared"

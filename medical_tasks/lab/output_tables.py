@@ -33,23 +33,35 @@ _FORM: Final = "It needs a header and a row an output, such as\nitem,system,clai
 
 @dataclass(frozen=True, kw_only=True)
 class OutputRow:
-    """What one source knows of one output."""
+    """What one source knows of one output.
+
+    Attributes:
+        cluster: What the item shares with others; "" where the source does not say.
+        where: The source, for messages.
+        scores: Column to number; a missing score is not there.
+    """
 
     item: str
     system: str
-    cluster: str  # what the item shares with others; "" where the source does not say
-    where: str  # the source, for messages
-    scores: Mapping[str, float]  # column to number; a missing score is not there
+    cluster: str
+    where: str
+    scores: Mapping[str, float]
     labels: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputTable:
-    """All outputs."""
+    """All outputs.
 
-    rows: tuple[OutputRow, ...]  # one an output, in the order they first appear; each has a cluster
-    columns: tuple[str, ...]  # names of the columns of numbers, in the order they first appear
-    sources: Mapping[str, str]  # what was read, name to SHA-256
+    Attributes:
+        rows: One an output, in the order they first appear; each has a cluster.
+        columns: Names of the columns of numbers, in the order they first appear.
+        sources: What was read, name to SHA-256.
+    """
+
+    rows: tuple[OutputRow, ...]
+    columns: tuple[str, ...]
+    sources: Mapping[str, str]
     less_is_better: frozenset[str] = frozenset()
 
     def column(self, name: str) -> list[float]:
@@ -174,21 +186,32 @@ _SAME_DATA = ("name", "config", "split", "rows_sha256")
 
 @dataclass(frozen=True, kw_only=True)
 class RunName:
-    """Which run, and under which names."""
+    """Which run, and under which names.
+
+    Attributes:
+        system: What its outputs are filed under.
+        label: Tells its judged metrics from those of another run of the system; "" for
+            none.
+    """
 
     folder: Path
-    system: str  # what its outputs are filed under
-    label: str = ""  # tells its judged metrics from those of another run of the system; "" for none
+    system: str
+    label: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutputs:
-    """The outputs of some runs."""
+    """The outputs of some runs.
+
+    Attributes:
+        digests: Folder to SHA-256 of its items.
+        tasks: System (and label) to the task.
+    """
 
     rows: tuple[tuple[OutputRow, ...], ...]
-    digests: Mapping[str, str]  # folder to SHA-256 of its items
+    digests: Mapping[str, str]
     less_is_better: frozenset[str]
-    tasks: Mapping[str, str]  # system (and label) to the task
+    tasks: Mapping[str, str]
 
 
 def run_name(text: str) -> RunName | None:
@@ -322,22 +345,30 @@ _PREFERENCE_FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """What one annotator says of one pair."""
+    """What one annotator says of one pair.
+
+    Attributes:
+        preferred: One of the two systems, or `tie`.
+    """
 
     item: str
     systems: tuple[str, str]
     annotator: str
-    preferred: str  # one of the two systems, or `tie`
+    preferred: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceTable:
-    """A file of preferences."""
+    """A file of preferences.
+
+    Attributes:
+        blank: Rows without an answer, which are left out.
+    """
 
     path: str
     sha256: str
     stated: tuple[Stated, ...]
-    blank: int  # rows without an answer, which are left out
+    blank: int
 
     @property
     def annotators(self) -> tuple[str, ...]:

@@ -244,15 +244,21 @@ def words_of(parameter: str) -> str:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A step of our calculator."""
+    """A step of our calculator.
+
+    Attributes:
+        points: What the rule gives this patient.
+        present: None for a criterion that is no single finding.
+        possible: Every number of points that the rule has for it.
+        accepted: The forms in which the patient's numbers may stand, by parameter.
+    """
 
     label: str
-    points: float  # what the rule gives this patient
-    present: bool | None  # None for a criterion that is no single finding
+    points: float
+    present: bool | None
     inputs: tuple[str, ...]
     names: tuple[re.Pattern[str], ...]
-    possible: frozenset[float]  # every number of points that the rule has for it
-    # The forms in which the patient's numbers may stand, by parameter.
+    possible: frozenset[float]
     accepted: Mapping[str, tuple[float, ...]]
     choices: Mapping[str, Mapping[str, object]]
     own: Mapping[str, Any]
@@ -291,7 +297,7 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     found = []
     for place, (label, points) in enumerate(own):
         inputs = {name for at, name, _ in effects if at == place}
-        inputs |= {name for name in used if used[name] is None and _names(calculator, name, label)}
+        inputs |= _named_without_value(calculator, used, label)
         names = tuple(sorted(inputs))
         finding = label.removesuffix(" present").removesuffix(" absent")
         is_finding = finding != label and all(isinstance(used[name], bool) for name in names)
@@ -313,6 +319,14 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
             )
         )
     return found
+
+
+def _named_without_value(
+    calculator: AnyCalculator, used: Mapping[str, object], label: str
+) -> set[str]:
+    """The inputs that the label of a criterion names and the patient has no value of."""
+    without = (name for name, value in used.items() if value is None)
+    return {name for name in without if _names(calculator, name, label)}
 
 
 def _effects(
@@ -457,15 +471,20 @@ class Reading:
 
 @dataclass
 class ScoreReading:
-    """What a reply says of a score; criteria are numbered in our order."""
+    """What a reply says of a score; criteria are numbered in our order.
+
+    Attributes:
+        named: Criteria that are named at all.
+        extras: Passages with points that no criterion of ours has.
+        recites: Whether it gives the rule before the patient's points.
+    """
 
     criteria: Sequence[Criterion]
     readings: dict[int, Reading] = field(default_factory=dict)
-    named: set[int] = field(default_factory=set)  # criteria that are named at all
-    # Passages with points that no criterion of ours has.
+    named: set[int] = field(default_factory=set)
     extras: list[tuple[str, float]] = field(default_factory=list)
     totals: list[float] = field(default_factory=list)
-    recites: bool = False  # whether it gives the rule before the patient's points
+    recites: bool = False
 
     def clear(self) -> dict[int, Reading]:
         """The criteria whose points could be read; those of the rule alone are none."""

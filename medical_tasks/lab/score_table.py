@@ -73,21 +73,24 @@ def read_scores(
     for number, path in enumerate(paths):
         _check_joins(path, tables[number], paths[:number], tables[:number])
     rows = _unique(name for table in tables for name in table.names)
-    scores: dict[str, tuple[float, ...]] = {}
-    for table in tables:
-        number_of = {name: number for number, name in enumerate(table.names)}
-        for column, values in table.scores.items():
-            scores[column] = tuple(
-                values[number_of[name]] if name in number_of else math.nan for name in rows
-            )
     return ScoreTable(
         files={path: digest for table in tables for path, digest in table.files.items()},
         names=rows,
         columns=columns,
-        scores=scores,
+        scores=_joined(tables, rows),
         texts=_unique(name for table in tables for name in table.texts),
         partial=tuple(name for name in rows if not all(name in table.names for table in tables)),
     )
+
+
+def _joined(tables: Sequence[ScoreTable], rows: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """The scores of all tables, one number a row; `nan` where a table does not have the row."""
+    scores: dict[str, tuple[float, ...]] = {}
+    for table in tables:
+        for column, values in table.scores.items():
+            of_row = dict(zip(table.names, values, strict=True))
+            scores[column] = tuple(of_row.get(name, math.nan) for name in rows)
+    return scores
 
 
 def _check_joins(
@@ -124,24 +127,8 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
     table = read_cells(path, form=_FORM)
     _check_shape(path, table)
     header = table.columns
-    for name in names:
-        if name not in header:
-            raise UsageError(
-                f"{path}: no column {shown(name)} to name the rows. There are {_listed(header)}."
-            )
     texts = [name for name in header if _is_text([row.cells[name] for row in table.rows])]
-    naming = list(names) or texts[:1]
-    if not naming:
-        raise UsageError(
-            f"{path}: no column names the rows; none of {_listed(header)} is all text. Add one, or "
-            "say with --names which it is."
-        )
-    for name in naming:
-        if name in wanted:
-            raise UsageError(
-                f"{path}: column {shown(name)} names the rows; it holds no scores. There are "
-                f"{_listed(header)}."
-            )
+    naming = _naming(path, header, list(names) or texts[:1], wanted)
     columns = [name for name in header if name not in naming]
     chosen = [name for name in columns if name in wanted or (others and name not in texts)]
     return ScoreTable(
@@ -151,6 +138,29 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
         scores={name: tuple(_number(row, name) for row in table.rows) for name in chosen},
         texts=tuple(name for name in columns if others and name not in chosen),
     )
+
+
+def _naming(
+    path: Path, header: Sequence[str], naming: Sequence[str], wanted: Sequence[str]
+) -> Sequence[str]:
+    """The columns that name the rows, checked; no score is wanted of them."""
+    if not naming:
+        raise UsageError(
+            f"{path}: no column names the rows; none of {_listed(header)} is all text. Add one, or "
+            "say with --names which it is."
+        )
+    for name in naming:
+        if name not in header:
+            raise UsageError(
+                f"{path}: no column {shown(name)} to name the rows. There are {_listed(header)}."
+            )
+    for name in naming:
+        if name in wanted:
+            raise UsageError(
+                f"{path}: column {shown(name)} names the rows; it holds no scores. There are "
+                f"{_listed(header)}."
+            )
+    return naming
 
 
 def _check_shape(path: Path, table: Table) -> None:

@@ -1,7 +1,7 @@
 """The notes that fit each message best, and the chosen pairs as cases.
 
-Notes are ranked by BM25, as the library bm25s has it as `lucene`. Messages are the documents'
-counterparts: each is a query, and every note is a document of one collection.
+Notes are ranked by BM25, as the library bm25s has it as `lucene`: each message is a query, and the
+notes are the collection.
 
 Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333.
 

@@ -160,11 +160,11 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
     if not place.exists():
         return {}
     coded = _expansion(folder).get("posts")
-    if coded is None or coded.get("sha256") != file_sha256(place):
-        raise UsageError(
-            f"{place}: was changed since it was written. Do this step again: construct archehr "
-            "expand."
-        )
+    construction.check_unchanged(
+        place,
+        coded and coded.get("sha256"),
+        "Do this step again: construct archehr expand.",
+    )
     return {
         record.values["id"]: record.values["descriptions"]
         for record in construction.read_lines(place, _POST_FIELDS, step="archehr expand")

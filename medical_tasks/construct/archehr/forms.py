@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from medical_tasks.construct.annotation import Settings, Shares
-from medical_tasks.construct.shared import Figure
+from medical_tasks.scoring.estimates import Figure
 
 
 class FilterRecipe(TypedDict):

@@ -149,7 +149,10 @@ def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
 
 def read_keywords(path: Path) -> tuple[str, ...]:
     """Reads keywords, a line each; empty lines and those that begin with `#` are none."""
-    missing = f"Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words a line."
+    missing = (
+        f"Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words "
+        "a line."
+    )
     with readable(path, missing=missing):
         lines = read_text(path, encoding="utf-8-sig").splitlines()
     found: dict[tuple[str, ...], str] = {}

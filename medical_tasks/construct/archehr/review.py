@@ -34,6 +34,7 @@ from medical_tasks.construct.archehr.files import WORDS, content_words, one_line
 from medical_tasks.construct.archehr.forms import (
     Agreement,
     AnnotatorAgreement,
+    AnswerChanges,
     CaseCounts,
     Change,
     LabelAgreement,
@@ -236,7 +237,10 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
     } | reading.context
     kept = kept_paragraphs(case.sentences, wanted)
     if not kept:
-        return f"case {case.id}: every sentence is not-relevant in the sheet of {reading.reviewer}, so nothing is left of the note"
+        return (
+            f"case {case.id}: every sentence is not-relevant in the sheet of {reading.reviewer}, "
+            "so nothing is left of the note"
+        )
     ids = {sentence.id: str(number) for number, sentence in enumerate(kept, start=1)}
     lost = sorted(
         {cited for sentence in said.answer for cited in sentence.citations if cited not in ids},
@@ -437,20 +441,11 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
     Raises:
         UsageError: When no case is in both.
     """
-    from medical_tasks.scoring.estimates import as_json
-    from medical_tasks.scoring.means import ratio_interval
-
     pairs = [(case, after[name]) for name, case in before.items() if name in after]
     if not pairs:
         raise UsageError("two rounds have no case in common, so nothing can be compared.")
     one = [label for case, _ in pairs for label in _labels(case)]
     other = [label for _, case in pairs for label in _labels(case)]
-    answers = [
-        retained_words(*(answer_text(each.annotation.answer) for each in pair))
-        for pair in pairs
-        if pair[0].annotation.answer
-    ]
-    kept, words = [each for each, _ in answers], [each for _, each in answers]
     return {
         "cases": len(pairs),
         "labels": label_agreement(
@@ -458,15 +453,24 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
         ),
         "questions_changed": sum(a.annotation.question != b.annotation.question for a, b in pairs),
         "focus_changed": sum(a.annotation.phrases != b.annotation.phrases for a, b in pairs),
-        "answers": {
-            "answers": len(answers),
-            "changed": sum(
-                a.annotation.answer != b.annotation.answer for a, b in pairs if a.annotation.answer
-            ),
-            "words": sum(words),
-            "words_retained": sum(kept),
-            "retained": as_json(ratio_interval(kept, words)) if answers else None,
-        },
+        "answers": _answer_changes([pair for pair in pairs if pair[0].annotation.answer]),
+    }
+
+
+def _answer_changes(pairs: Sequence[tuple[OwnCase, OwnCase]]) -> AnswerChanges:
+    """Compares answers after a round with those before, of cases that had one."""
+    from medical_tasks.scoring.estimates import as_json
+    from medical_tasks.scoring.means import ratio_interval
+
+    answers = [(before.annotation.answer, after.annotation.answer) for before, after in pairs]
+    counts = [retained_words(answer_text(before), answer_text(after)) for before, after in answers]
+    kept, words = [count for count, _ in counts], [count for _, count in counts]
+    return {
+        "answers": len(answers),
+        "changed": sum(before != after for before, after in answers),
+        "words": sum(words),
+        "words_retained": sum(kept),
+        "retained": as_json(ratio_interval(kept, words)) if answers else None,
     }
 
 

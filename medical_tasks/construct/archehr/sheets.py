@@ -208,7 +208,10 @@ class SheetCheck:
 
     def _place(self, row: TableRow, reviewer: str, case_id: str, key: Key) -> str | None:
         if row.cells["round"].strip() != str(self.number):
-            return f"{row.place('round')}: must be {self.number}, the round that is read back; give the sheets of that round"
+            return (
+                f"{row.place('round')}: must be {self.number}, the round that is read back; give "
+                "the sheets of that round"
+            )
         if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
             return problem
         if case_id not in self.sheets[reviewer]:

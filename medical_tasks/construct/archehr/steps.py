@@ -25,10 +25,11 @@ from medical_tasks.construct.options import (
     ArchehrImport,
     ArchehrSheet,
 )
-from medical_tasks.construct.shared import Figure, check_answered, checked_seed, numbers
+from medical_tasks.construct.shared import check_answered, checked_seed, numbers
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell, tell_private
 from medical_tasks.io.table import align
+from medical_tasks.scoring.estimates import Figure
 
 
 def _filter(arguments: ArchehrFilter) -> int:
@@ -51,7 +52,8 @@ def _check_expand(arguments: ArchehrExpand) -> None:
         (model and file, " takes --model or --post-codes, not both."),
         (
             not (notes or model or file),
-            " needs --codes with --dictionary for the notes, --model or --post-codes for the messages, or both.",
+            " needs --codes with --dictionary for the notes, --model or --post-codes for the "
+            "messages, or both.",
         ),
         (
             not model and (arguments.model_args or arguments.tries or arguments.max_new_tokens),

@@ -50,17 +50,7 @@ def run(arguments: Decompose) -> int:
     """Takes the texts apart; exit code 5 when the judge left some."""
     if arguments.side is None:
         raise UsageError("decompose doclens needs --side reference or --side output. See: --help")
-    tasks = parse_task_names(arguments.task or _OWN_TASK)
-    if len(tasks) != 1 or tasks[0].benchmark.name != _DOCLENS:
-        raise UsageError(
-            f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got "
-            f"{arguments.task!r}."
-        )
-    task = tasks[0]
-    if task.options["form"] == "question":
-        raise UsageError(
-            f"{task.name}: a question is one claim, so there is nothing to take apart."
-        )
+    task = _task(arguments.task)
     spec = dataset_spec(task.dataset)
     request = read_request(arguments, task, texts="texts")
     subjects = [
@@ -91,15 +81,12 @@ def run(arguments: Decompose) -> int:
         failed = {name: found.reason for name, found in made.items() if isinstance(found, Unscored)}
         if len(failed) < len(parts):
             write_draft(written, claims_text(parts, made, side=arguments.side))
-            count = sum(len(found) for found in made.values() if not isinstance(found, Unscored))
-            blank = len(parts) - len(made)
-            tell(
-                f"{len(made) - len(failed)} texts taken apart into {count} claims, in {written.out}"
-                + (f"; {blank} are blank and have none" if blank else ""),
-                texts=len(made) - len(failed),
-                claims=count,
-                blank=blank,
-                out=written.out,
+            claims = [found for found in made.values() if not isinstance(found, Unscored)]
+            _tell_written(
+                written.out,
+                texts=len(claims),
+                claims=sum(map(len, claims)),
+                blank=len(parts) - len(made),
             )
             name = "claims" if arguments.side == "reference" else "output_claims"
             tell(f"Go over them, then score with --task-args {name}={written.out}")
@@ -108,6 +95,32 @@ def run(arguments: Decompose) -> int:
                 failed, len(made), texts="texts", some_done=len(failed) < len(parts)
             )
         return 0
+
+
+def _task(requested: str | None) -> TaskSpec:
+    """The task whose texts are taken apart; notes of one's own where none is named."""
+    tasks = parse_task_names(requested or _OWN_TASK)
+    if len(tasks) != 1 or tasks[0].benchmark.name != _DOCLENS:
+        raise UsageError(
+            f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got "
+            f"{requested!r}."
+        )
+    if tasks[0].options["form"] == "question":
+        raise UsageError(
+            f"{tasks[0].name}: a question is one claim, so there is nothing to take apart."
+        )
+    return tasks[0]
+
+
+def _tell_written(out: Path, *, texts: int, claims: int, blank: int) -> None:
+    tell(
+        f"{texts} texts taken apart into {claims} claims, in {out}"
+        + (f"; {blank} are blank and have none" if blank else ""),
+        texts=texts,
+        claims=claims,
+        blank=blank,
+        out=out,
+    )
 
 
 def _parts(arguments: Decompose, task: TaskSpec, spec: DatasetSpec) -> Sequence[Part]:

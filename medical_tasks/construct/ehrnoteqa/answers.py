@@ -27,7 +27,6 @@ from medical_tasks.construct.ehrnoteqa.forms import AnswerKey, AnswerRecord
 from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
 from medical_tasks.construct.options import EhrnoteqaAnswerSheet
 from medical_tasks.construct.shared import file_name
-from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import run_data, subset
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.cells import escaped
@@ -244,11 +243,9 @@ def write_scores(
     An empty answer is wrong for those who marked another answer to its question.
     """
     key: AnswerKey = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
-    if (folder / ANSWERS).exists() and file_sha256(folder / ANSWERS) != key.get("answers_sha256"):
-        raise UsageError(
-            f"{folder / ANSWERS}: was changed since it was written. Give the folder as "
-            "answer-sheet left it."
-        )
+    if (folder / ANSWERS).exists():
+        advice = "Give the folder as answer-sheet left it."
+        construction.check_unchanged(folder / ANSWERS, key.get("answers_sha256"), advice)
     records = construction.read_lines(folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet")
     lines = (cast("AnswerRecord", record.values) for record in records)  # as `_FIELDS` checked it
     answers = {(line["id"], line["answer_number"]): line for line in lines}

@@ -13,8 +13,6 @@ import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.construct.ehrnoteqa.forms import Sample
-from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import UsageError
 from medical_tasks.io.json_records import Field
 
 SAMPLE: Final = "sample.json"
@@ -63,11 +61,9 @@ def load_patients(folder: Path) -> list[Patient]:
     patients = construction.read_lines(folder / PATIENTS, _PATIENT_FIELDS, step="ehrnoteqa sample")
     digests = sample.get("sha256", {})
     for name in (NOTES, PATIENTS):
-        if digests.get(name) != file_sha256(folder / name):
-            raise UsageError(
-                f"{folder / name}: was changed since it was written. Take the sample again, in "
-                "another --folder."
-            )
+        construction.check_unchanged(
+            folder / name, digests.get(name), "Take the sample again, in another --folder."
+        )
     return [
         Patient(
             id=record.values["patient_id"],

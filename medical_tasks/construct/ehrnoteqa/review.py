@@ -73,11 +73,12 @@ def load_drafts(folder: Path) -> dict[str, Draft]:
     """Reads the drafts of a construction."""
     made = construction.read_json(folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate")
     place = folder / files.DRAFTS
-    if place.exists() and made.get("sha256") != file_sha256(place):
-        raise UsageError(
-            f"{place}: was changed since it was written. Edit the sheets instead; to write it "
-            "anew, move it away and do this step again: construct ehrnoteqa generate."
+    if place.exists():
+        advice = (
+            "Edit the sheets instead; to write it anew, move it away and do this step again: "
+            "construct ehrnoteqa generate."
         )
+        construction.check_unchanged(place, made.get("sha256"), advice)
     records = construction.read_lines(place, _DRAFT_FIELDS, step="ehrnoteqa generate")
     drafts = (cast("Draft", record.values) for record in records)  # as `_DRAFT_FIELDS` checked it
     return {draft["id"]: draft for draft in drafts}

@@ -485,9 +485,9 @@ class _Writer:
                 self.marked("earlier", text, replace(entry, when="past"))
 
     def _told(self, fact: Fact) -> None:
-        """Doses, drinks, cycles and first days of a period.
+        """Tells doses, drinks, cycles and first days of a period otherwise than they are.
 
-        Other sentences give them another time, or of somebody else.
+        The sentences are of another time or of somebody else, so that the answer stays.
         """
         frames = _DATA["superseded"].get(fact.what)
         if not frames or not self.draw.chance(0.8):

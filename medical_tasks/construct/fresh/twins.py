@@ -24,7 +24,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
@@ -39,6 +39,7 @@ from medical_tasks.construct.fresh.findings import FINDINGS
 from medical_tasks.construct.fresh.notes import Background, note_with
 from medical_tasks.construct.fresh.quantities import (
     AMOUNTS,
+    Amount,
     Draw,
     Form,
     Reading,
@@ -135,6 +136,10 @@ class _Subject:
         0,
     )
     exchange: tuple[int, float] = (-1, 0.0)
+
+
+_Statement: TypeAlias = tuple[tuple[str, Any, int], Any, Any]
+"""Attribute of the chart, key and place of a statement; the statement; that of the other chart."""
 
 
 def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
@@ -282,10 +287,17 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
     if statements is None:
         return None
 
-    new = other.entities[item.name]
     if item.name == "age" and not statements:
         text = f"{other.person.age} {'months' if one.person.months else 'years'}"
+        new = other.entities[item.name]
         return _Subject(item=item, new=new, spoken="age", kind="age", said=text)
+    return _stated_subject(item, one, other, statements)
+
+
+def _stated_subject(
+    item: Input, one: Chart, other: Chart, statements: Sequence[_Statement]
+) -> _Subject | None:
+    """The subject that one statement of the charts is about; None where it is about another."""
     if len(statements) != 1 or one.person != other.person:
         return None
     ((place, before, after),) = statements
@@ -297,7 +309,7 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
         spoken += f" ({steroid_words(_steroid(one)[2:-1])})"
     return _Subject(
         item=item,
-        new=new,
+        new=other.entities[item.name],
         spoken=spoken,
         kind=place[1] if reading else "words",
         said=after,
@@ -324,14 +336,12 @@ def _same_frame(one: Chart, other: Chart) -> bool:
     )
 
 
-def _differing_statements(
-    one: Chart, other: Chart
-) -> list[tuple[tuple[str, Any, int], Any, Any]] | None:
+def _differing_statements(one: Chart, other: Chart) -> list[_Statement] | None:
     """The statements of two charts that differ.
 
     Place, before and after; None where the charts have others.
     """
-    found: list[tuple[tuple[str, Any, int], Any, Any]] = []
+    found: list[_Statement] = []
     for attribute in ("values", "sentences", "phrases"):
         ours, theirs = getattr(one, attribute), getattr(other, attribute)
         if {at: len(texts) for at, texts in ours.items()} != {
@@ -473,11 +483,7 @@ def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
     entity = reading.entity
     unit = "" if not isinstance(entity, list) else "ft in" if len(entity) == 4 else entity[-1]
     for amount in AMOUNTS.values():
-        own = [
-            form
-            for form in amount.forms
-            if form.unit == unit and reading.name in (form.names or amount.names)
-        ]
+        own = _forms_of(amount, unit, reading.name)
         others = [form for form in amount.forms if own and _converts(own[0], form)]
         for form in draw.shuffled(others):
             grid = form.grid(reading.base)
@@ -488,6 +494,12 @@ def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
                 yield Reading(
                     form.entity(grid), form.text(grid, draw), name, short, form.base(grid)
                 )
+
+
+def _forms_of(amount: Amount, unit: str, name: str) -> list[Form]:
+    """The forms of an amount that have this unit and may have this name."""
+    with_unit = (form for form in amount.forms if form.unit == unit)
+    return [form for form in with_unit if name in (form.names or amount.names)]
 
 
 def _converts(one: Form, other: Form) -> bool:

@@ -10,8 +10,8 @@ from typing import Final, TypedDict
 import medical_tasks.construct.shared as construction
 from medical_tasks.calculators import AnyCalculator, find
 from medical_tasks.construct.annotation import Shares
-from medical_tasks.construct.shared import Figure
 from medical_tasks.io.json_records import Record, is_text
+from medical_tasks.scoring.estimates import Figure
 
 LINE_FIELDS: Final = dict.fromkeys(
     ("id", "note_id", "calculator", "note", "entities"), construction.private_field(is_text())

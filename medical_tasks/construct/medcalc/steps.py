@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from operator import eq
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
@@ -48,7 +48,7 @@ from medical_tasks.construct.options import (
     MedcalcSheet,
 )
 from medical_tasks.construct.shared import check_answered, checked_seed, ranked
-from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.dataset_source import Row, file_sha256
 from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.io.files import WholeFile, make_folder, readable
@@ -332,7 +332,10 @@ def _sheet(arguments: MedcalcSheet) -> int:
         )
     shares = annotation.shared_sheets(list(pairs), names, overlap=arguments.overlap or 0, seed=seed)
     made: PairShares = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
-    refusal = f"{folder}: sheets were exported with other settings. Repeat that command, or move them away."
+    refusal = (
+        f"{folder}: sheets were exported with other settings. Repeat that command, or move them "
+        "away."
+    )
     annotation.keep_once(folder / _SHARES, made, step="medcalc sheet", refusal=refusal)
     sheets = make_folder(folder / "sheets")
     make_folder(sheets / "notes")
@@ -586,7 +589,7 @@ def _release(arguments: MedcalcRelease) -> int:
     return _tell_whose(folder)
 
 
-def _official(number: int, pair: Pair, note_type: str) -> dict[str, Any]:
+def _official(number: int, pair: Pair, note_type: str) -> Row:
     from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 
     entities, calculator = pair.entities, pair.calculator
@@ -603,66 +606,91 @@ def _official(number: int, pair: Pair, note_type: str) -> dict[str, Any]:
 
 
 def _check(arguments: MedcalcCheck) -> int:
-    source, chosen = arguments.source, {each.id for each in _calculators(arguments.calculators)}
     check_least({"--max-samples": arguments.max_samples})
-    own = not _is_released(source)
-    released = {"test": source}
-    read = (
-        read_own_rows(source, credentialed=policy.protecting())
-        if own
-        else read_rows("v1.0", "test", released)
-    )
-    known = (row for row in read if row["relevant_entities"] and row["note_type"] != "Template")
-    rows = [row for row in known if row["calculator_id"] in chosen]
-    rows = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))[
-        : arguments.max_samples
-    ]
-    if not rows:
-        raise UsageError(f"{source}: no row of these calculators has entities to compare with.")
+    rows = _rows_to_check(arguments)
     notes = {
         str(row["row_number"]): (row["patient_note"], find(row["calculator_id"])) for row in rows
     }
     unread = 0
     if arguments.model == LEXICAL:
-        given = [extraction.lexical(*each) for each in notes.values()]
-    elif arguments.folder is None:
-        raise UsageError(
-            "construct medcalc check with a model needs --folder, where its replies are kept."
-        )
+        given = [extraction.lexical(note, calculator) for note, calculator in notes.values()]
     else:
-        with asked(
-            arguments.model,
-            arguments,
-            {"source": file_sha256(source)},
-            step=f"{arguments.benchmark} {arguments.step}",
-            into=arguments.folder,
-            forecast=arguments.forecast,
-            what="values",
-        ) as model:
-            form = extraction.values_question
-            replies = model.ask(
-                [form(name, note, each.inputs, each) for name, (note, each) in notes.items()]
-            )
+        given, unread = _values_of_model(arguments, arguments.folder, notes)
         if arguments.forecast:
             return 0
-        lost = {name: why for name, why in model.failed.items() if why.startswith(UNANSWERED)}
-        check_answered(
-            lost, len(rows), "rows have no reply", then="Nothing is compared. ", file="the folder"
-        )
-        given = [
-            extraction.read_values(each.inputs, replies.get(name, {}))[0]
-            for name, (_, each) in notes.items()
-        ]
-        unread = len(model.failed)
     found = extraction.figures(rows, given)
     shares = [(kind, *map(_share, some.values())) for kind, some in found.items()]
     tell("\n".join(align(("type", *found["all"]), shares)))
     content = {
         kind: {name: as_json(each) for name, each in some.items()} for kind, some in found.items()
     }
-    said = f"{len(rows):,} rows, {arguments.model}. Without a usable reply, so that nothing is found: {unread:,}"
-    tell(f"\n{said}", rows=len(rows), unread=unread, figures=content)
+    tell(
+        f"\n{len(rows):,} rows, {arguments.model}. Without a usable reply, so that nothing is "
+        f"found: {unread:,}",
+        rows=len(rows),
+        unread=unread,
+        figures=content,
+    )
     return 0
+
+
+def _rows_to_check(arguments: MedcalcCheck) -> Sequence[Row]:
+    """The rows whose entities are known and were read from a note, drawn by the seed.
+
+    Rows of templates are left out: their notes say attributes in the calculators' own words.
+    """
+    source, chosen = arguments.source, {each.id for each in _calculators(arguments.calculators)}
+    read: Iterable[Row]
+    if _is_released(source):
+        read = read_rows("v1.0", "test", {"test": source})
+    else:
+        read = read_own_rows(source, credentialed=policy.protecting())
+    known = (row for row in read if row["relevant_entities"] and row["note_type"] != "Template")
+    rows = [row for row in known if row["calculator_id"] in chosen]
+    if not rows:
+        raise UsageError(f"{source}: no row of these calculators has entities to compare with.")
+    drawn = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))
+    return drawn[: arguments.max_samples]
+
+
+def _values_of_model(
+    arguments: MedcalcCheck, folder: Path | None, notes: Mapping[str, tuple[str, AnyCalculator]]
+) -> tuple[list[extraction.Entities], int]:
+    """The entities that a model finds in each note, and how many notes have no usable reply.
+
+    A reply that cannot be used counts as nothing found; no reply at all ends the step, since asking
+    again may bring one.
+    """
+    if folder is None:
+        raise UsageError(
+            "construct medcalc check with a model needs --folder, where its replies are kept."
+        )
+    with asked(
+        arguments.model,
+        arguments,
+        {"source": file_sha256(arguments.source)},
+        step=f"{arguments.benchmark} {arguments.step}",
+        into=folder,
+        forecast=arguments.forecast,
+        what="values",
+    ) as model:
+        replies = model.ask(
+            [
+                extraction.values_question(name, note, calculator.inputs, calculator)
+                for name, (note, calculator) in notes.items()
+            ]
+        )
+    if arguments.forecast:
+        return [], 0
+    lost = {name: why for name, why in model.failed.items() if why.startswith(UNANSWERED)}
+    check_answered(
+        lost, len(notes), "rows have no reply", then="Nothing is compared. ", file="the folder"
+    )
+    given = [
+        extraction.read_values(calculator.inputs, replies.get(name, {}))[0]
+        for name, (_, calculator) in notes.items()
+    ]
+    return given, len(model.failed)
 
 
 def _share(each: Estimate) -> str:

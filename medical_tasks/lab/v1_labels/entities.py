@@ -184,12 +184,19 @@ _WORTH_A_NOTE: Final = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """What is measured, with the figures the labels used."""
+    """What is measured, with the figures the labels used.
 
-    name: str  # for notes
-    molar_mass: float | None = None  # g/mol as the label rule had it; None where it had none
-    valence: int | None = None  # mEq per mmol; None where the rule had none
-    true_molar_mass: float | None = None  # g/mol where the label rule's figure is wrong
+    Attributes:
+        name: For notes.
+        molar_mass: G/mol as the label rule had it; None where it had none.
+        valence: mEq per mmol; None where the rule had none.
+        true_molar_mass: G/mol where the label rule's figure is wrong.
+    """
+
+    name: str
+    molar_mass: float | None = None
+    valence: int | None = None
+    true_molar_mass: float | None = None
 
 
 def concentration(given: Entities, name: str, compound: Compound, target: str) -> float:

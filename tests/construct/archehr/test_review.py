@@ -32,8 +32,8 @@ from medical_tasks.construct.archehr.rounds import (
     kept_paragraphs,
     split_note,
 )
-from medical_tasks.construct.shared import Figure
 from medical_tasks.errors import MedicalTasksError
+from medical_tasks.scoring.estimates import Figure
 from tests.construct.archehr.own_files import (
     NOTES,
     construct,
