@@ -1,6 +1,6 @@
-"""Making benchmarks: on notes of one's own as the papers made theirs, and texts taken apart into statements.
+"""Making benchmarks, and taking texts apart into statements.
 
-A wing: optional, registered by an entry point (`VERBS`), and nothing outside imports it.
+Benchmarks are made on notes of one's own, as the papers made theirs.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ class Construction:
 
     Attributes:
         dataset: what is constructed.
-        steps: name of a step to its function, which takes the options of that step (see `CONSTRUCT`).
+        steps: name of a step to its function, which takes the options of that step (see
+            `CONSTRUCT`).
     """
 
     dataset: DatasetSpec

@@ -1,4 +1,4 @@
-"""What constructions share: files that one step writes and another reads, and who gets which rows.
+"""What constructions share: files that one step writes and another reads, and orders of a seed.
 
 Files are for their owner alone, and written whole or not at all.
 """
@@ -8,9 +8,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,7 +22,6 @@ from medical_tasks.errors import (
 )
 from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
-from medical_tasks.io.tables import write_sheet
 
 
 def numbers(made: Mapping[str, object]) -> dict[str, int]:
@@ -61,8 +58,11 @@ def write_json(path: Path, values: Mapping[str, object], *, indent: int | None =
         part.write(json.dumps(values, indent=indent, ensure_ascii=True) + "\n")
 
 
-def read_json(path: Path, *, step: str) -> dict[str, Any]:
-    """Reads a JSON file that an earlier step wrote (`medical-tasks construct STEP`)."""
+def read_json(path: Path, *, step: str) -> Any:
+    """Reads a JSON file that an earlier step wrote (`medical-tasks construct STEP`).
+
+    It is an object; callers name its form, since the step that wrote it has it from there.
+    """
     _require(path, step)
     try:
         with readable(path, again=f"Do this step again: construct {step}."):
@@ -89,6 +89,12 @@ def _require(path: Path, step: str) -> None:
             f"{path}: not there. Do the step before: medical-tasks construct {step}, with this "
             "folder."
         )
+
+
+def check_unchanged(path: Path, sha256: str | None, advice: str) -> None:
+    """Refuses a file that is not the one whose hash was kept; `advice` is the next step."""
+    if sha256 != file_sha256(path):
+        raise UsageError(f"{path}: was changed since it was written. {advice}")
 
 
 def file_name(identifier: str) -> str:
@@ -118,23 +124,7 @@ def check_answered(
         )
 
 
-_Each = TypeVar("_Each")
-_Key = TypeVar("_Key", bound=Hashable)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")
-
-
-def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
-    """Reads `NAME,NAME,...`."""
-    names = tuple(part.strip() for part in text.split(","))
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise UsageError(
-                f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, as in "
-                "a,b,c."
-            )
-    if len({name.casefold() for name in names}) < len(names):
-        raise UsageError(f"{option} {text!r}: a name stands twice.")
-    return names
+_Thing = TypeVar("_Thing")
 
 
 def checked_seed(seed: int | None) -> int:
@@ -143,119 +133,29 @@ def checked_seed(seed: int | None) -> int:
     return seed or 0
 
 
-def share_out(
-    ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
-) -> dict[str, tuple[str, ...]]:
-    """Gives each id its names, the first of which decides, as many each.
+def kept_step(path: Path, recipe: Mapping[str, object], *, step: str) -> tuple[Any, list[str]]:
+    """Reads what a step wrote before, and compares its recipe with the one of now.
 
-    Everybody gets `overlap`, whatever the ids' order.
+    Args:
+        path: What the step keeps; its field `recipe` holds what decided the outcome.
+        recipe: What decides the outcome now.
+        step: Name of the step, for messages.
+
+    Returns:
+        What was written, None where nothing was, and the names of what the recipes differ in.
     """
-    if not 0 <= overlap <= len(ids):
-        raise UsageError(
-            f"--overlap must be from 0 to the number of questions, {len(ids):,}, got {overlap:,}."
-        )
-    if overlap and len(names) < 2:
-        raise UsageError(
-            f"--overlap {overlap}: there is one name, {names[0]}; agreement needs two."
-        )
-    shares: dict[str, tuple[str, ...]] = {}
-    for number, identifier in enumerate(ranked(ids, seed, str)):
-        first = names[number % len(names)]
-        others = [name for name in names if name != first] if number < overlap else []
-        shares[identifier] = (first, *others)
-    return shares
+    if not path.exists():
+        return None, []
+    before = read_json(path, step=step)
+    written = before.get("recipe", {})
+    return before, [name for name, value in recipe.items() if written.get(name) != value]
 
 
-def sheet_order(shares: dict[str, tuple[str, ...]], name: str, *, seed: int) -> list[str]:
-    """Orders the questions of one person, so that those of everybody stand among the others."""
-    own = [identifier for identifier, names in shares.items() if name in names]
-    return ranked(own, seed, lambda each: f"{name}:{each}")
-
-
-def shared_sheets(
-    ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
-) -> dict[str, Any]:
-    """Says who gets which ids, in which order, and who decides about each.
-
-    What a step of sheets keeps.
-    """
-    shares = share_out(ids, names, overlap=overlap, seed=seed)
-    return {
-        "sheets": {name: sheet_order(shares, name, seed=seed) for name in names},
-        "first": {identifier: chosen[0] for identifier, chosen in shares.items()},
-    }
-
-
-def keep_once(path: Path, made: Mapping[str, object], *, step: str, refusal: str) -> None:
-    """Writes what was shared out.
-
-    Refuses where it was done otherwise before, since somebody may be at work on that.
-    """
-    if path.exists() and read_json(path, step=step) != made:
-        raise UsageError(refusal)
-    write_json(path, made)
-
-
-def check_exported(
-    path: Path, name: str, lines: Iterable[Mapping[str, object]], *, step: str, refusal: str
-) -> None:
-    """Refuses to write other lines than those of which sheets were exported.
-
-    People may be at work on them.
-    """
-    if path.exists() and read_json(path, step=step).get(name) != lines_sha256(lines):
-        raise UsageError(refusal)
-
-
-def kept_step(
-    path: Path, recipe: Mapping[str, object], *, step: str
-) -> tuple[dict[str, Any], list[str]]:
-    """What a step wrote before, {} where it did not, and the names of what its recipe differs in."""
-    made = read_json(path, step=step) if path.exists() else {}
-    there = made.get("recipe", {})
-    return made, [name for name, value in recipe.items() if made and there.get(name) != value]
-
-
-def write_sheets(
-    folder: Path, columns: Sequence[str], rows: Mapping[str, Iterable[Mapping[str, object]]]
-) -> None:
-    """Writes a sheet a person; those that are there stay, since they may be edited."""
-    for name, own in rows.items():
-        if not (folder / f"{name}.csv").exists():
-            write_sheet(folder / f"{name}.csv", columns, own)
-
-
-def missing_sheets(
-    sheets: Mapping[str, Sequence[str]], given: Collection[str], *, partial: bool
-) -> tuple[list[str], list[str]]:
-    """Whose sheets are not among the files, and what is wrong with that."""
-    absent = [name for name, ids in sheets.items() if ids and name not in given]
-    said = f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial"
-    return absent, [said] if absent and not partial else []
-
-
-def each_two(
-    marks: Mapping[str, Mapping[_Key, _Each]],
-) -> Iterator[tuple[list[str], list[_Key], list[_Each], list[_Each]]]:
-    """Each two people who marked the same things.
-
-    Their names, what both marked, and the marks of either.
-    """
-    for one, other in combinations(sorted(marks), 2):
-        if both := [each for each in marks[one] if each in marks[other]]:
-            yield (
-                [one, other],
-                both,
-                [marks[one][each] for each in both],
-                [marks[other][each] for each in both],
-            )
-
-
-def ranked(every: Sequence[_Each], seed: int, key: Callable[[_Each], str]) -> list[_Each]:
+def ranked(things: Sequence[_Thing], seed: int, key: Callable[[_Thing], str]) -> list[_Thing]:
     """Puts things into an order that the seed decides, whatever order they came in."""
     return sorted(
-        every,
-        key=lambda each: hashlib.sha256(
-            f"{seed}:{key(each)}".encode("utf-8", "surrogatepass")
+        things,
+        key=lambda thing: hashlib.sha256(
+            f"{seed}:{key(thing)}".encode("utf-8", "surrogatepass")
         ).digest(),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Final, Literal, TypedDict
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import IncompleteError, UsageError, check_least, listed
@@ -14,6 +14,7 @@ from medical_tasks.io.table import align, figure
 from medical_tasks.io.tables import column_names
 from medical_tasks.lab.options import Correlate
 from medical_tasks.lab.score_table import ScoreTable, read_scores, shown
+from medical_tasks.scoring.estimates import Figure, as_json
 
 SCHEMA_VERSION = 1
 RESAMPLES = 2000
@@ -23,6 +24,51 @@ _HEADER = ("score", "against", "rows", "rho", "95 % interval", "tau-b", "95 % in
 _OUT_HEADER = (
     "score", "against", "spearman", "spearman_low", "spearman_high", "kendall", "kendall_low", "kendall_high", "n", "missing",
 )  # fmt: skip
+_COEFFICIENTS: Final[tuple[Literal["spearman", "kendall"], ...]] = ("spearman", "kendall")
+
+
+class PairFigures(TypedDict):
+    """Two columns of scores.
+
+    Attributes:
+        n: Rows with both scores.
+        undefined: Why there is no coefficient.
+    """
+
+    score: str
+    against: str
+    n: int
+    missing: int
+    undefined: str | None
+    spearman: Figure
+    kendall: Figure
+
+
+class Intervals(TypedDict):
+    """How intervals are made."""
+
+    method: str
+    confidence: float
+    resamples: int
+    seed: int
+
+
+class Correlated(TypedDict):
+    """What `medical-tasks correlate --json` prints.
+
+    Attributes:
+        files: Path to SHA-256.
+    """
+
+    schema_version: int
+    suite_version: str
+    files: Mapping[str, str]
+    rows: int
+    against: list[str]
+    intervals: Intervals
+    pairs: list[PairFigures]
+    text_columns: list[str]
+    rows_not_in_all_files: list[str]
 
 
 def run(arguments: Correlate) -> int:
@@ -47,7 +93,7 @@ def run(arguments: Correlate) -> int:
 
 def _correlate(
     table: ScoreTable, against: Sequence[str], columns: Sequence[str], seed: int
-) -> dict[str, Any]:
+) -> Correlated:
     """Every chosen column with every one it is set against; what --json prints."""
     from medical_tasks.lab.correlation import FEWEST_ROWS
 
@@ -56,14 +102,15 @@ def _correlate(
     ]
     if not pairs:
         raise UsageError(
-            f"nothing to set against {', '.join(map(shown, against))}: there is no other column of scores."
+            f"nothing to set against {', '.join(map(shown, against))}: there is no other column of "
+            "scores."
         )
-    most = max(pairs, key=lambda pair: int(pair["n"]))
+    most = max(pairs, key=lambda pair: pair["n"])
     if most["n"] < FEWEST_ROWS:
         raise UsageError(
-            f"fewer than {FEWEST_ROWS} rows have both scores; at most {most['n']} do ({shown(most['score'])} against "
-            f"{shown(most['against'])}, {len(table.names)} rows in all). An order needs {FEWEST_ROWS}, and an interval that says "
-            "something ten or more."
+            f"fewer than {FEWEST_ROWS} rows have both scores; at most {most['n']} do "
+            f"({shown(most['score'])} against {shown(most['against'])}, {len(table.names)} rows in "
+            f"all). An order needs {FEWEST_ROWS}, and an interval that says something ten or more."
         )
     return {
         "schema_version": SCHEMA_VERSION,
@@ -83,9 +130,8 @@ def _correlate(
     }
 
 
-def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, Any]:
+def _pair(table: ScoreTable, score: str, against: str, seed: int) -> PairFigures:
     from medical_tasks.lab.correlation import FEWEST_ROWS, rank_correlation
-    from medical_tasks.scoring.estimates import as_json
 
     found = rank_correlation(
         table.scores[score],
@@ -100,65 +146,64 @@ def _pair(table: ScoreTable, score: str, against: str, seed: int) -> dict[str, A
         reason = f"{n} rows with both scores, {FEWEST_ROWS} are needed"
     elif math.isnan(found.spearman.value):
         reason = "one of the two is the same in all rows"
-    estimates = {"spearman": found.spearman, "kendall": found.kendall}
-    parts = {name: as_json(estimate) for name, estimate in estimates.items()}
     return {
         "score": score,
         "against": against,
         "n": n,
         "missing": found.missing,
         "undefined": reason,
-        **parts,
+        "spearman": as_json(found.spearman),
+        "kendall": as_json(found.kendall),
     }
 
 
-def _render(correlated: dict[str, Any]) -> str:
+def _render(correlated: Correlated) -> str:
     """The table, and what its intervals mean."""
     rows = []
     for pair in correlated["pairs"]:
         counted = (
             f"{pair['n']} of {pair['n'] + pair['missing']}" if pair["missing"] else str(pair["n"])
         )
-        cells = [cell for name in ("spearman", "kendall") for cell in figure(pair[name])[:2]]
+        cells = [cell for name in _COEFFICIENTS for cell in figure(pair[name])[:2]]
         rows.append((pair["score"], pair["against"], counted, *cells))
     settings = correlated["intervals"]
     lines = [
         *align(_HEADER, rows),
         "",
         "rho: Spearman, ranks averaged over ties. tau-b: Kendall. rows: those with both scores.",
-        f"Intervals (95 %): bootstrap of the rows, {settings['resamples']:,} draws, seed {settings['seed']}: where the coefficient "
-        "over many more rows like",
-        "these may lie. The uncertainty of each score is not in them, and rows that are alike (models of one base) make them too "
-        "narrow.",
+        f"Intervals (95 %): bootstrap of the rows, {settings['resamples']:,} draws, seed "
+        f"{settings['seed']}: where the coefficient over many more rows like",
+        "these may lie. The uncertainty of each score is not in them, and rows that are alike "
+        "(models of one base) make them too narrow.",
     ]
     if correlated["text_columns"]:
         lines.append(
-            f"note: not compared, as they hold text: {', '.join(map(shown, correlated['text_columns']))}."
+            "note: not compared, as they hold text: "
+            f"{', '.join(map(shown, correlated['text_columns']))}."
         )
     partial = correlated["rows_not_in_all_files"]
     if partial:
         lines.append(
-            f"note: {len(partial)} of {correlated['rows']} rows are not in all files: {listed([*map(shown, partial)], _SHOWN)}."
+            f"note: {len(partial)} of {correlated['rows']} rows are not in all files: "
+            f"{listed([*map(shown, partial)], _SHOWN)}."
         )
     return "\n".join(lines)
 
 
-def _write(out: Path, pairs: Sequence[dict[str, Any]]) -> None:
+def _write(out: Path, pairs: Sequence[PairFigures]) -> None:
     """The table as CSV; what is not defined is an empty cell."""
     from medical_tasks.io.tables import write_table
 
     rows: list[Sequence[object]] = [_OUT_HEADER]
     for pair in pairs:
         figures = [
-            pair[name][end]
-            for name in ("spearman", "kendall")
-            for end in ("value", "ci_low", "ci_high")
+            pair[name][end] for name in _COEFFICIENTS for end in ("value", "ci_low", "ci_high")
         ]
         rows.append((pair["score"], pair["against"], *figures, pair["n"], pair["missing"]))
     write_table(out, rows)
 
 
-def _finish(pairs: Sequence[dict[str, Any]]) -> int:
+def _finish(pairs: Sequence[PairFigures]) -> int:
     without = [pair for pair in pairs if pair["undefined"]]
     if without:
         said = [
@@ -166,7 +211,8 @@ def _finish(pairs: Sequence[dict[str, Any]]) -> int:
             for pair in without
         ]
         raise IncompleteError(
-            f"{len(without)} of {len(pairs)} pairs have no coefficient: {listed(said, _SHOWN, between='; ')}. Choose the others "
-            "with --columns, or fill in the scores."
+            f"{len(without)} of {len(pairs)} pairs have no coefficient: "
+            f"{listed(said, _SHOWN, between='; ')}. Choose the others with --columns, or fill in "
+            "the scores."
         )
     return 0

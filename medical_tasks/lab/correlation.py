@@ -1,8 +1,6 @@
-"""Rank correlation of two scores, Spearman's rho (1904, Am J Psychol 15:72) and Kendall's tau-b (1945, Biometrika 33:239).
+"""Rank correlation of two scores, Spearman's rho and Kendall's tau-b.
 
-Both are computed in whole numbers up to the last root and division, so that the same order gives exactly 1. For the intervals rows
-are drawn with replacement and ranked anew; where outputs of one item are alike, whole clusters are. Source of that: DocLens (Xie et
-al. 2024), section 4.3 (table 2), 4.4 (figure 8), appendix A.4.5 (table 12).
+Sources: Spearman (1904), Am J Psychol 15:72; Kendall (1945), Biometrika 33:239.
 """
 
 from __future__ import annotations
@@ -51,11 +49,17 @@ class RankCorrelation:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """Rows that have both scores, as places in the order of each score from 0, and the cluster that each is drawn with."""
+    """Rows that have both scores.
+
+    They are given as places in the order of each score, from 0, and the cluster each is drawn with.
+
+    Attributes:
+        clusters: Rising; numbers are those of all columns together.
+    """
 
     x: _Codes
     y: _Codes
-    clusters: _Codes  # rising; numbers are those of all columns together
+    clusters: _Codes
 
 
 def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -84,7 +88,11 @@ def rank_correlation(
     resamples: int = 2000,
     confidence: float = 0.95,
 ) -> RankCorrelation:
-    """Both coefficients of two scores (`nan` where there is none) with bootstrap intervals over the rows."""
+    """Both coefficients of two scores, with bootstrap intervals over the rows.
+
+    A coefficient is `nan` where there is none: with fewer than `FEWEST_ROWS` rows, or where one
+    score is the same in all of them.
+    """
     seed, resamples = (
         check_whole("seed", seed, least=0),
         check_whole("resamples", resamples, least=100),
@@ -100,7 +108,11 @@ def rank_correlation(
 def clustered_correlation(
     x: npt.ArrayLike, y: npt.ArrayLike, *, clusters: Clusters, seed: int = 0, resamples: int = 2000
 ) -> RankCorrelation:
-    """Both coefficients of two scores (`nan` where there is none), with bootstrap intervals over clusters."""
+    """Both coefficients of two scores, with bootstrap intervals over clusters.
+
+    A coefficient is `nan` where there is none. Clusters are drawn whole, since outputs for one
+    item are alike: drawn one by one, they would make intervals too narrow.
+    """
     return _mean_over_columns([(x, y)], clusters, seed, resamples)
 
 
@@ -241,7 +253,11 @@ def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
 
 
 def _grouped(stacked: Floats, names: Clusters) -> tuple[_Codes, _Codes]:
-    """Rows ordered so that neither their order nor the clusters' names show in the draws, and each one's cluster's number."""
+    """Rows in an order of their own values, and the number of each one's cluster.
+
+    Neither the rows' order nor the clusters' names show in the draws: the same data in another
+    order have the same interval.
+    """
     keys = np.nan_to_num(stacked, nan=-np.inf).reshape(2 * len(stacked), len(names)).T.tolist()
     members: dict[Hashable, list[int]] = {}
     for row, name in enumerate(names):
@@ -259,7 +275,10 @@ def _column(scores: Floats, clusters: _Codes) -> _Column:
 
 
 def _draws(n: int, shares: Floats, seed: int, resamples: int) -> Iterator[Floats]:
-    """How often each cluster occurs among `n` drawn with replacement, shape (some draws, clusters)."""
+    """How often each cluster occurs among `n` drawn with replacement.
+
+    The shape is (some draws, clusters).
+    """
     if n < 2:
         return
     generator = np.random.default_rng(seed)

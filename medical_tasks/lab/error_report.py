@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, NotRequired, TypeAlias, TypedDict
 
 from medical_tasks.benchmarks.medcalc_bench.attributes import (
     X_LABEL,
@@ -21,6 +21,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.catalog import dataset_spec, task_spec
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import asked_part, load_task_data
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import policy
@@ -38,11 +39,11 @@ from medical_tasks.runs.folder import existing_run_folder
 from medical_tasks.runs.numbers import bounds as shown_bounds
 from medical_tasks.runs.numbers import interval, percent
 from medical_tasks.runs.responses import run_responses
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import Json, JsonDict, Results, read_items, read_results
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds
 from medical_tasks.scoring.means import proportion_interval
-from medical_tasks.spec import Item, Message
+from medical_tasks.spec import Item, Message, TaskSpec
 
 __all__ = ["run"]
 
@@ -80,26 +81,130 @@ def _rows(
     ]
 
 
-def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
-    """The share of each type, with 95 % interval (Wilson) and bounds.
+class TypeShare(TypedDict):
+    """How many errors are of one type.
 
-    Those without a type all of another, or all of this.
+    Attributes:
+        meaning: of the type, in words.
+        count: errors of it.
+        value: their share of all that have a type, from 0 to 1; None where there is no error.
+        ci_low: the lower end of its 95 % interval (Wilson).
+        ci_high: the upper end.
+        bound_low: the share if all errors without a type were of another.
+        bound_high: the share if all of them were of this one.
+    """
+
+    meaning: str
+    count: int
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    bound_low: float | None
+    bound_high: float | None
+
+
+class TypeCoverage(TypedDict):
+    """How many errors were looked at, and how many have a type.
+
+    Attributes:
+        unscored: Reason to errors.
+    """
+
+    asked: int
+    scored: int
+    undetermined: int
+    unscored: dict[str, int]
+
+
+class Distribution(TypedDict):
+    """The types of errors, as one source gives them."""
+
+    n: int
+    coverage: TypeCoverage
+    types: dict[str, TypeShare]
+
+
+class JudgedDistribution(Distribution):
+    """The types of errors, as a judge gives them."""
+
+    model: JsonDict
+    prompt_sha256: str
+
+
+class AttributeTable(TypedDict):
+    """Accuracy by number of attributes.
+
+    Attributes:
+        points: Fields of `AttributePoint`.
+    """
+
+    points: list[JsonDict]
+    left_out: int
+
+
+class AnswerCounts(TypedDict):
+    """Which answers of a task were examined.
+
+    A wrong answer is left out where the published rule does not bear the label out: what is wrong
+    there may be the label.
+    """
+
+    items: int
+    wrong: int
+    label_not_borne_out: int
+    examined: int
+
+
+class TaskErrors(AnswerCounts):
+    """A task's entry of `errors.json`."""
+
+    rules: Distribution
+    attributes: AttributeTable
+    judge: NotRequired[JudgedDistribution]
+
+
+class ErrorReport(TypedDict):
+    """The content of `errors.json`."""
+
+    schema_version: int
+    tasks: dict[str, TaskErrors]
+
+
+def distribution(rows: Sequence[ErrorRow]) -> Distribution:
+    """Counts the types of errors.
+
+    Errors without a type are in no share. The bounds say what they could change: all of them of
+    another type, or all of this one.
+
+    Example:
+        Of ten errors, four of type A, four of B and two undetermined, A has the share 4/8, at
+        least 4/10 and at most 6/10.
     """
     typed = [row for row in rows if row.error_type in _GIVEN]
-    types: dict[str, Any] = {}
+    types: dict[str, TypeShare] = {}
     for name in _GIVEN:
         values = [float(row.error_type == name) for row in typed]
-        found = as_json(proportion_interval(values, clusters=[row.cluster for row in typed]))
-        ends = (None if math.isnan(end) else end for end in bounds(values, len(rows)))
-        types[name] = {"meaning": TYPES[name], "count": int(sum(values)), **found}
-        types[name] |= dict(zip(("bound_low", "bound_high"), ends, strict=True))
-        del types[name]["n"]  # that of all types
+        share = as_json(proportion_interval(values, clusters=[row.cluster for row in typed]))
+        low, high = (None if math.isnan(end) else end for end in bounds(values, len(rows)))
+        types[name] = {
+            "meaning": TYPES[name],
+            "count": int(sum(values)),
+            "value": share["value"],
+            "ci_low": share["ci_low"],
+            "ci_high": share["ci_high"],
+            "bound_low": low,
+            "bound_high": high,
+        }
     missing = Counter(row.reason for row in rows if not row.error_type)
     undetermined = sum(row.error_type == "undetermined" for row in rows)
-    coverage = {"asked": len(rows), "scored": len(typed), "undetermined": undetermined}
     return {
         "n": len(typed),
-        "coverage": {**coverage, "unscored": dict(missing.most_common())},
+        "coverage": {
+            "asked": len(rows),
+            "scored": len(typed),
+            "undetermined": undetermined,
+            "unscored": dict(missing.most_common()),
+        },
         "types": types,
     }
 
@@ -107,7 +212,7 @@ def distribution(rows: Sequence[ErrorRow]) -> dict[str, Any]:
 _GIVEN: Final = tuple(name for name in TYPES if name != "undetermined")
 
 
-def write_errors(folder: Path, report: Mapping[str, Any], rows: Sequence[ErrorRow]) -> list[Path]:
+def write_errors(folder: Path, report: ErrorReport, rows: Sequence[ErrorRow]) -> list[Path]:
     """Writes `error_items.csv`, then `errors.json`, each whole or not at all."""
     items, summary = folder / "error_items.csv", folder / "errors.json"
     cells = ((row.task, row.id, row.error_type, row.reason, row.source) for row in rows)
@@ -118,8 +223,8 @@ def write_errors(folder: Path, report: Mapping[str, Any], rows: Sequence[ErrorRo
 
 
 def write_attributes(
-    folder: Path, task: str, model: str, scored: Iterable[tuple[Mapping[str, Any], bool, str]]
-) -> tuple[list[Path], dict[str, Any]]:
+    folder: Path, task: str, model: str, scored: Iterable[tuple[Row, bool, str]]
+) -> tuple[list[Path], AttributeTable]:
     """Writes accuracy by number of attributes as CSV and as two plots.
 
     Returns the files and the data for `errors.json`.
@@ -227,7 +332,8 @@ def attributes_svg(points: Sequence[AttributePoint], *, title: str) -> str:
 
 
 def _words(point: AttributePoint) -> str:
-    return f"{100 * point.accuracy:.1f}% ({100 * point.ci_low:.1f} to {100 * point.ci_high:.1f}), n = {point.n}"
+    ends = f"{100 * point.ci_low:.1f} to {100 * point.ci_high:.1f}"
+    return f"{100 * point.accuracy:.1f}% ({ends}), n = {point.n}"
 
 
 def run(arguments: Errors) -> int:
@@ -240,7 +346,8 @@ def run(arguments: Errors) -> int:
     ]
     if not specs:
         raise UsageError(
-            f"{folder}: no task of MedCalc-Bench (but twins) in it ({', '.join(results['tasks'])}); only its errors have types."
+            f"{folder}: no task of MedCalc-Bench (but twins) in it "
+            f"({', '.join(results['tasks'])}); only its errors have types."
         )
     if arguments.responses is not None and len(specs) > 1:
         names = ", ".join(spec.name for spec in specs)
@@ -250,10 +357,10 @@ def run(arguments: Errors) -> int:
         return _sorted_errors(arguments, specs, results)
 
 
-def _sorted_errors(arguments: Errors, specs: Sequence[Any], results: Mapping[str, Any]) -> int:
+def _sorted_errors(arguments: Errors, specs: Sequence[TaskSpec], results: Results) -> int:
     folder: Path = arguments.run
     items = read_items(folder)
-    report: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "tasks": {}}
+    report: ErrorReport = {"schema_version": SCHEMA_VERSION, "tasks": {}}
     rows, paths, wrong = [], [], dict[str, list[Answer]]()
     for spec in specs:
         entry = results["tasks"][spec.name]
@@ -268,7 +375,10 @@ def _sorted_errors(arguments: Errors, specs: Sequence[Any], results: Mapping[str
         by_rules = _rows(spec.name, wrong[spec.name], map(_sorted, wrong[spec.name]), "rules")
         rows += by_rules
         report["tasks"][spec.name] = {
-            **counts,
+            "items": counts["items"],
+            "wrong": counts["wrong"],
+            "label_not_borne_out": counts["label_not_borne_out"],
+            "examined": counts["examined"],
             "rules": distribution(by_rules),
             "attributes": attributes,
         }
@@ -280,11 +390,11 @@ def _sorted_errors(arguments: Errors, specs: Sequence[Any], results: Mapping[str
 
 
 def _wrong_answers(
-    spec: Any,
-    recipe: Mapping[str, Any],
-    own: Sequence[Mapping[str, Any]],
+    spec: TaskSpec,
+    recipe: Json,
+    own: Sequence[Json],
     arguments: Errors,
-) -> tuple[list[Answer], dict[str, Item], dict[str, Any]]:
+) -> tuple[list[Answer], dict[str, Item], AnswerCounts]:
     part = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
     data = load_task_data(spec, dataset, data=arguments.data, **part, **asked_part(recipe))
@@ -303,12 +413,13 @@ def _wrong_answers(
     lost = [row["id"] for row in examined if row["id"] not in responses]
     if lost:
         raise UsageError(
-            f"{arguments.run}: {len(lost)} scored answers of {spec.name} are not in its store (first: item {lost[0]}). Give the "
-            "folder as `medical-tasks run` left it, or repeat that command and try again."
+            f"{arguments.run}: {len(lost)} scored answers of {spec.name} are not in its store "
+            f"(first: item {lost[0]}). Give the folder as `medical-tasks run` left it, or repeat "
+            "that command and try again."
         )
     found = [(by_id[row["id"]], responses[row["id"]]) for row in examined]
     left_out = len(wrong) - len(examined)
-    counts = {
+    counts: AnswerCounts = {
         "items": len(own),
         "wrong": len(wrong),
         "label_not_borne_out": left_out,
@@ -326,13 +437,19 @@ def _sorted(answer: Answer) -> Sorted:
 
 
 def _judge(
-    arguments: Errors, wrong: Mapping[str, Sequence[Answer]], report: dict[str, Any]
+    arguments: Errors, wrong: Mapping[str, Sequence[Answer]], report: ErrorReport
 ) -> list[ErrorRow]:
     run = existing_run_folder(arguments.run)
-    judge_args = dict(arguments.judge_args)
-    how: Any = {"store": run.answers, "log_dir": run.logs, "label": "errors", "must_read": True}
     rows = []
-    with open_session(full_name(arguments.judge or ""), judge_args, JudgeOptions(), **how) as judge:
+    with open_session(
+        full_name(arguments.judge or ""),
+        dict(arguments.judge_args),
+        JudgeOptions(),
+        store=run.answers,
+        log_dir=run.logs,
+        label="errors",
+        must_read=True,
+    ) as judge:
         for name, found in wrong.items():
             verdicts = judge_errors(found, judge)
             judged = _rows(name, found, (verdicts[item.id] for item, _ in found), "judge")
@@ -345,7 +462,7 @@ def _judge(
     return rows
 
 
-def _tables(report: Mapping[str, Any]) -> list[str]:
+def _tables(report: ErrorReport) -> list[str]:
     lines: list[str] = []
     for name, entry in report["tasks"].items():
         lines.append(
@@ -353,17 +470,17 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
             f"{entry['label_not_borne_out']} left out (label not borne out by the published rule)"
         )
         rows, notes = [], []
-        for source in ("rules", "judge"):
-            if source not in entry:
+        for source, part in (("rules", entry["rules"]), ("judge", entry.get("judge"))):
+            if part is None:
                 continue
-            part = entry[source]
             for kind, each in part["types"].items():
                 shares = (percent(each["value"]), interval(each), shown_bounds(each))
                 rows.append((source, kind, each["meaning"], str(each["count"]), *shares))
             if part["coverage"]["undetermined"]:
                 notes.append(
-                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} answers are undetermined. "
-                    f"Shares are over the other {part['n']}; the bounds are for all, whatever type the undetermined ones have."
+                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} "
+                    f"answers are undetermined. Shares are over the other {part['n']}; the bounds "
+                    "are for all, whatever type the undetermined ones have."
                 )
         lines += [
             *align(
@@ -381,16 +498,19 @@ def _tables(report: Mapping[str, Any]) -> list[str]:
     return lines[:-1]
 
 
-def _finish(report: Mapping[str, Any]) -> int:
+def _finish(report: ErrorReport) -> int:
     missing = []
     for name, entry in report["tasks"].items():
-        if reasons := entry.get("judge", {"coverage": {"unscored": {}}})["coverage"]["unscored"]:
+        if "judge" not in entry:
+            continue
+        if reasons := entry["judge"]["coverage"]["unscored"]:
             missing.append(
                 f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
             )
     if missing:
         raise IncompleteError(
-            f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over those it gave, with bounds for "
-            "the rest. Give the same command again to ask for the missing ones."
+            f"the judge gave no verdict on every error ({'; '.join(missing)}). The shares are over "
+            "those it gave, with bounds for the rest. Give the same command again to ask for the "
+            "missing ones."
         )
     return 0

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict
 
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     decimal_or_none,
@@ -27,6 +27,7 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.calculators import Result, find
 from medical_tasks.calculators.drugs import EQUIVALENT_MG, FACTORS
 from medical_tasks.calculators.inputs import Quantity
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.io.files import packaged
 from medical_tasks.lab.score_reading import (
     Criterion,
@@ -70,13 +71,19 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number of the patient that the calculator takes."""
+    """A number of the patient that the calculator takes.
+
+    Attributes:
+        used: In the formula's unit.
+        accepted: The forms in which it may be stated at all.
+        forms: The fewer ones in which a calculation takes it.
+    """
 
     parameter: str
     name: str
-    used: float  # in the formula's unit
-    accepted: tuple[float, ...]  # the forms in which it may be stated at all
-    forms: tuple[float, ...]  # the fewer ones in which a calculation takes it
+    used: float
+    accepted: tuple[float, ...]
+    forms: tuple[float, ...]
 
     def is_among(self, numbers: Iterable[float], tolerance: float = 0.005) -> bool:
         """Whether it is stated among some numbers."""
@@ -144,7 +151,7 @@ _RESULT: Final = 0.01
 """Relative difference of an answer from the result that it was rounded from."""
 
 
-def values_of(row: Mapping[str, Any], result: Result) -> tuple[Value, ...]:
+def values_of(row: Row, result: Result) -> tuple[Value, ...]:
     """The numbers of a row that its calculator takes."""
     calculator = find(result.calculator_id)
     found = []
@@ -201,7 +208,7 @@ def short(text: str) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def sort_error(row: Mapping[str, Any], response: str) -> Sorted | None:
+def sort_error(row: Row, response: str) -> Sorted | None:
     """Sorts one answer; None for a right one, and for a row whose label cannot be relied on."""
     result = recompute_or_none(row)
     if result is None or not label_agrees(row, result.answer):
@@ -406,15 +413,28 @@ def _is_cut_off(found: ScoreReading) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number of a formula."""
+    """A number of a formula.
 
-    name: str  # in reasons
+    Attributes:
+        name: In reasons.
+        words: A pattern of words that say the same.
+        by_sex: Whether it depends on the patient's sex.
+    """
+
+    name: str
     values: tuple[float, ...]
-    words: str = ""  # a pattern of words that say the same
-    by_sex: bool = False  # whether it depends on the patient's sex
+    words: str = ""
+    by_sex: bool = False
 
 
-def _constant(entry: Mapping[str, Any], *, by_sex: bool = False) -> Constant:
+class _ConstantEntry(TypedDict):
+    """A constant in `equation_constants.json`; `words` is a pattern of what stands beside it."""
+
+    values: list[float]
+    words: NotRequired[str]
+
+
+def _constant(entry: _ConstantEntry, *, by_sex: bool = False) -> Constant:
     return Constant(
         f"{entry['values'][0]:g}", tuple(entry["values"]), entry.get("words", ""), by_sex
     )

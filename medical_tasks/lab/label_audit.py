@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.corrected import (
     CorrectedLabels,
@@ -31,7 +31,7 @@ from medical_tasks.benchmarks.medcalc_bench.golds import golds_of
 from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
 from medical_tasks.calculators.steps import quiet
-from medical_tasks.data.dataset_source import steps_to_get
+from medical_tasks.data.dataset_source import Row, steps_to_get
 from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell
@@ -107,7 +107,7 @@ class AuditedRow:
     recomputed_by_corrected: Right = ""
 
 
-def audit_row(row: Mapping[str, Any], labels: CorrectedLabels | None = None) -> AuditedRow:
+def audit_row(row: Row, labels: CorrectedLabels | None = None) -> AuditedRow:
     """Audits one row; a label or a limit that cannot be read is a `UsageError`."""
     audited = _by_rule(row)
     golds = golds_of(row, labels)
@@ -127,7 +127,7 @@ def _right(agrees: bool | None) -> Right:
     return "right" if agrees else "wrong"
 
 
-def _by_rule(row: Mapping[str, Any]) -> AuditedRow:
+def _by_rule(row: Row) -> AuditedRow:
     try:
         result = recompute(row)
     except CalculatorInputError as error:
@@ -151,9 +151,7 @@ def _by_rule(row: Mapping[str, Any]) -> AuditedRow:
     return _audited(row, result, "wrong", f"{'. '.join(sentences)}. {result.source}")
 
 
-def _audited(
-    row: Mapping[str, Any], result: Result | None, verdict: Verdict, reason: str
-) -> AuditedRow:
+def _audited(row: Row, result: Result | None, verdict: Verdict, reason: str) -> AuditedRow:
     return AuditedRow(
         row=int(row["row_number"]),
         calculator_id=int(row["calculator_id"]),
@@ -165,7 +163,7 @@ def _audited(
     )
 
 
-def _convention(row: Mapping[str, Any]) -> str | None:
+def _convention(row: Row) -> str | None:
     for convention in find(int(row["calculator_id"])).conventions:
         try:
             result = recompute(row, frozenset({convention.name}))
@@ -176,7 +174,7 @@ def _convention(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _without_answer(row: Mapping[str, Any], error: CalculatorInputError) -> tuple[Verdict, str]:
+def _without_answer(row: Row, error: CalculatorInputError) -> tuple[Verdict, str]:
     problem = str(error).removeprefix(f"{row['calculator_name']}: ")
     why = f"The published rule has no answer: {problem}"
     try:
@@ -201,7 +199,10 @@ def _without_answer(row: Mapping[str, Any], error: CalculatorInputError) -> tupl
 
 
 def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[float]:
-    """Every answer that parts which could not be tested, and units which cannot be meant, leave open; ascending."""
+    """Every answer that is possible, ascending.
+
+    Parts that could not be tested and units that cannot be meant leave several.
+    """
     read = {name: _alternatives(entry, name, raw) for name, raw in entities.items()}
     open_to = {name: others for name, others in read.items() if others is not None}
     if not all(open_to.values()):
@@ -246,7 +247,8 @@ def audit_file(source: Path, labels: CorrectedLabels | None = None) -> Iterator[
         raise MissingError(f"{source}: no such file. {steps_to_get(MEDCALC_BENCH)}")
     if source.is_dir():
         raise UsageError(
-            f"{source}: is a folder. Give --source the official CSV file itself, such as test_data.csv."
+            f"{source}: is a folder. Give --source the official CSV file itself, such as "
+            "test_data.csv."
         )
     # The file says by itself what it is; a name of no release makes the reader accept what any of
     # them has.
@@ -338,7 +340,7 @@ def _first_word(text: str) -> str:
     return fold(re.split(r"[ :]", text, maxsplit=1)[0])
 
 
-def label_quirks(row: Mapping[str, Any], result: Result | None = None) -> list[str] | None:
+def label_quirks(row: Row, result: Result | None = None) -> list[str] | None:
     """What made the label, by the label rules of v1.0; None where they do not give it.
 
     Quirks that change nothing are left out.
@@ -399,13 +401,20 @@ def _matters(note: str, entities: Mapping[str, object], result: Result) -> bool:
 def _recalculated(
     entry: AnyCalculator, entities: Mapping[str, object], item: Input, value: object
 ) -> Answer:
-    """The published answer with another value of one input, under whichever names the row has it."""
+    """The published answer with another value of one input.
+
+    The row may have the input under any of its names.
+    """
     others = {name: raw for name, raw in entities.items() if entry.input_named(name) is not item}
     return entry.calculate({**others, item.name: value}).answer
 
 
-def origin(row: Mapping[str, Any], result: Result) -> tuple[str, frozenset[str]]:
-    """Where a label that differs comes from, a sentence without its end, and the folded first words of what it names."""
+def origin(row: Row, result: Result) -> tuple[str, frozenset[str]]:
+    """Where a label that differs from the published answer comes from.
+
+    Returns:
+        A sentence without its end, and the folded first words of what it names.
+    """
     quirks = label_quirks(row, result)
     if quirks:
         return f"Label: {'; '.join(quirks)}", frozenset(map(_first_word, quirks))
@@ -421,8 +430,11 @@ def origin(row: Mapping[str, Any], result: Result) -> tuple[str, frozenset[str]]
     return f"Label: {distance}, its derivation is none that is known here", frozenset()
 
 
-def doubts(row: Mapping[str, Any], result: Result) -> list[str]:
-    """What a reader should know of the row's own entities before the verdict is taken for proven."""
+def doubts(row: Row, result: Result) -> list[str]:
+    """What a reader should know of the row's own entities.
+
+    The verdict is proven only as far as these are right.
+    """
     entities = entities_of(row)
     if result.calculator_id == 17:
         return _two_strokes(entities, result)
@@ -435,12 +447,13 @@ def _two_strokes(entities: Mapping[str, object], result: Result) -> list[str]:
     if other is None or bool(other) == counted:
         return []
     return [
-        f"the row states cerebrovascular disease twice; counted is 'History of cerebrovascular disease' ({counted}), the "
-        f"rule's own item, and not 'Cerebrovascular disease history' ({other})"
+        "the row states cerebrovascular disease twice; counted is 'History of cerebrovascular "
+        f"disease' ({counted}), the rule's own item, and not 'Cerebrovascular disease history' "
+        f"({other})"
     ]
 
 
-def _tumor(row: Mapping[str, Any], entities: Mapping[str, object], result: Result) -> list[str]:
+def _tumor(row: Row, entities: Mapping[str, object], result: Result) -> list[str]:
     if entities.get("Solid tumor") is not True:
         return []
     entry = find(result.calculator_id)

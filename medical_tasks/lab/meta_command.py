@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.output import check_out, tell_figures
@@ -13,6 +13,7 @@ from medical_tasks.io.tables import column_names
 from medical_tasks.lab.options import Meta
 
 if TYPE_CHECKING:
+    from medical_tasks.lab.meta_evaluation import Meta as MetaReport
     from medical_tasks.lab.meta_evaluation import MetaOptions
     from medical_tasks.lab.output_tables import OutputRow, OutputTable
 
@@ -38,7 +39,7 @@ def run(arguments: Meta) -> int:
     if preferences is not None:
         read[preferences.path] = preferences.sha256
     check_out(arguments.out, map(Path, read), "one of the files that are read")
-    meta: dict[str, Any] = {
+    meta: MetaReport = {
         "schema_version": SCHEMA_VERSION,
         "suite_version": __version__,
         "sources": read,
@@ -96,18 +97,31 @@ def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
     table = join_outputs(sources, digests=digests, less_is_better=less)
     rows = table.rows
     if runs and files:
-        # A file of human scores adds to the runs' outputs; it has no say in which there are.
-        ours = {(row.item, row.system) for of_run in sources[: len(runs)] for row in of_run}
-        theirs = [row for of_file in sources[len(runs) :] for row in of_file]
-        if not any((row.item, row.system) in ours for row in theirs):
-            raise UsageError(
-                f"{', '.join(map(str, files))}: none of its rows is an output of the runs; it begins with item "
-                f"{theirs[0].item!r}, system {theirs[0].system!r}. Items and systems are joined by name, letter for letter."
-            )
-        rows = tuple(row for row in rows if (row.item, row.system) in ours)
+        rows = _of_runs(rows, sources[: len(runs)], sources[len(runs) :], files)
     table = replace(table, rows=_chosen(rows, arguments.where))
     check_size(table)
     return table, tasks
+
+
+def _of_runs(
+    rows: tuple[OutputRow, ...],
+    of_runs: Sequence[Sequence[OutputRow]],
+    of_files: Sequence[Sequence[OutputRow]],
+    files: Sequence[Path],
+) -> tuple[OutputRow, ...]:
+    """The rows that are outputs of runs.
+
+    A file of human scores adds to the runs' outputs; it has no say in which there are.
+    """
+    ours = {(row.item, row.system) for run in of_runs for row in run}
+    theirs = [row for file in of_files for row in file]
+    if not any((row.item, row.system) in ours for row in theirs):
+        raise UsageError(
+            f"{', '.join(map(str, files))}: none of its rows is an output of the runs; it begins "
+            f"with item {theirs[0].item!r}, system {theirs[0].system!r}. Items and systems are "
+            "joined by name, letter for letter."
+        )
+    return tuple(row for row in rows if (row.item, row.system) in ours)
 
 
 def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRow, ...]:
@@ -119,7 +133,8 @@ def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRo
         there = sorted({name for row in rows for name in row.labels})
         if label not in there:
             raise UsageError(
-                f"--where {text!r}: no output has a label {label!r}. There are {', '.join(there) or 'none'}."
+                f"--where {text!r}: no output has a label {label!r}. There are "
+                f"{', '.join(there) or 'none'}."
             )
         rows = tuple(row for row in rows if row.labels.get(label) == value)
         if not rows:
@@ -144,11 +159,29 @@ def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
         "--less-is-better": column_names("--less-is-better", arguments.less_is_better) or (),
     }
     for option, names in asked.items():
-        missing = next((name for name in names if name not in table.columns), None)
-        if missing is not None:
-            raise UsageError(
-                f"{option}: no column of numbers {missing!r}. There are {', '.join(map(repr, table.columns))}."
-            )
+        _check_columns(option, names, table)
+    _check_comparable(arguments, metrics, human)
+    return MetaOptions(
+        metrics=metrics,
+        human=human,
+        against=arguments.against,
+        kendall=arguments.kendall,
+        epsilon=EPSILON if arguments.epsilon is None else arguments.epsilon,
+        seed=arguments.seed,
+    )
+
+
+def _check_columns(option: str, names: Sequence[str], table: OutputTable) -> None:
+    missing = next((name for name in names if name not in table.columns), None)
+    if missing is not None:
+        raise UsageError(
+            f"{option}: no column of numbers {missing!r}. There are "
+            f"{', '.join(map(repr, table.columns))}."
+        )
+
+
+def _check_comparable(arguments: Meta, metrics: Sequence[str], human: Sequence[str]) -> None:
+    """Refuses columns that are two things at once, too many, or nothing to compare."""
     both = next((name for name in metrics if name in human), None)
     if both is not None:
         raise UsageError(f"{both!r} is named as a metric and as a human score. It is one of them.")
@@ -158,17 +191,11 @@ def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
         )
     if len(metrics) > _MOST_METRICS and arguments.metrics is None:
         raise UsageError(
-            f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Choose those to compare: --metrics A,B,..."
+            f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Choose those to compare: "
+            "--metrics A,B,..."
         )
     if len(metrics) < 2 and arguments.preferences is None and not human:
         raise UsageError(
-            f"one metric and no human scores or preferences: there is nothing to compare {metrics} with."
+            f"one metric and no human scores or preferences: there is nothing to compare {metrics} "
+            "with."
         )
-    return MetaOptions(
-        metrics=metrics,
-        human=human,
-        against=arguments.against,
-        kendall=arguments.kendall,
-        epsilon=EPSILON if arguments.epsilon is None else arguments.epsilon,
-        seed=arguments.seed,
-    )

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.lab.preferences import OutputPairs, Vote
 from medical_tasks.lab.score_table import MISSING, read_cells
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import Results, read_items, read_results
 from medical_tasks.spec import TaskSpec
 
 NAMES: Final = ("item", "system")
@@ -33,23 +33,35 @@ _FORM: Final = "It needs a header and a row an output, such as\nitem,system,clai
 
 @dataclass(frozen=True, kw_only=True)
 class OutputRow:
-    """What one source knows of one output."""
+    """What one source knows of one output.
+
+    Attributes:
+        cluster: What the item shares with others; "" where the source does not say.
+        where: The source, for messages.
+        scores: Column to number; a missing score is not there.
+    """
 
     item: str
     system: str
-    cluster: str  # what the item shares with others; "" where the source does not say
-    where: str  # the source, for messages
-    scores: Mapping[str, float]  # column to number; a missing score is not there
+    cluster: str
+    where: str
+    scores: Mapping[str, float]
     labels: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputTable:
-    """All outputs."""
+    """All outputs.
 
-    rows: tuple[OutputRow, ...]  # one an output, in the order they first appear; each has a cluster
-    columns: tuple[str, ...]  # names of the columns of numbers, in the order they first appear
-    sources: Mapping[str, str]  # what was read, name to SHA-256
+    Attributes:
+        rows: One an output, in the order they first appear; each has a cluster.
+        columns: Names of the columns of numbers, in the order they first appear.
+        sources: What was read, name to SHA-256.
+    """
+
+    rows: tuple[OutputRow, ...]
+    columns: tuple[str, ...]
+    sources: Mapping[str, str]
     less_is_better: frozenset[str] = frozenset()
 
     def column(self, name: str) -> list[float]:
@@ -77,8 +89,8 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
         item, system = (_name(cells[name], name, where) for name in NAMES)
         if (item, system) in places:
             raise UsageError(
-                f"{where}: the same output as in {places[item, system]}: item {item!r}, system {system!r}. Put all its scores into "
-                "one row."
+                f"{where}: the same output as in {places[item, system]}: item {item!r}, system "
+                f"{system!r}. Put all its scores into one row."
             )
         places[item, system] = row.at
         scores = ((name, _score(cells[name], name, where)) for name in others if name in numeric)
@@ -127,8 +139,9 @@ def check_size(table: OutputTable) -> None:
     clusters = len({row.cluster for row in table.rows})
     if len(table.rows) > _MOST_ROWS or clusters > _MOST_CLUSTERS:
         raise UsageError(
-            f"{len(table.rows):,} outputs in {clusters:,} clusters (an item is one where nothing else is said); at most "
-            f"{_MOST_ROWS:,} in {_MOST_CLUSTERS:,} are compared. Choose some: --where LABEL=TEXT"
+            f"{len(table.rows):,} outputs in {clusters:,} clusters (an item is one where nothing "
+            f"else is said); at most {_MOST_ROWS:,} in {_MOST_CLUSTERS:,} are compared. Choose "
+            "some: --where LABEL=TEXT"
         )
 
 
@@ -136,9 +149,10 @@ def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
     for name in one.scores.keys() & other.scores.keys():
         if one.scores[name] != other.scores[name]:
             raise UsageError(
-                f"{other.where}: column {name!r} is {other.scores[name]:g} for item {one.item!r} of system {one.system!r}, and "
-                f"{one.scores[name]:g} in {one.where}. Two scores of one output need two names; of a run: SYSTEM@LABEL=FOLDER. "
-                "A score that no judge decides differs only where the outputs do."
+                f"{other.where}: column {name!r} is {other.scores[name]:g} for item {one.item!r} "
+                f"of system {one.system!r}, and {one.scores[name]:g} in {one.where}. Two scores of "
+                "one output need two names; of a run: SYSTEM@LABEL=FOLDER. A score that no judge "
+                "decides differs only where the outputs do."
             )
     scores, labels = {**one.scores, **other.scores}, {**other.labels, **one.labels}
     return replace(one, cluster=one.cluster or other.cluster, scores=scores, labels=labels)
@@ -148,7 +162,8 @@ def _name(text: str, column: str, where: str) -> str:
     if not text or len(text) > _LONGEST_NAME or not text.isprintable():
         got = "nothing" if not text else f"a text of {len(text)} characters"
         raise UsageError(
-            f"{where}, column {column!r}: must be a name of 1 to {_LONGEST_NAME} characters, got {got}."
+            f"{where}, column {column!r}: must be a name of 1 to {_LONGEST_NAME} characters, got "
+            f"{got}."
         )
     return text
 
@@ -159,8 +174,8 @@ def _score(text: str, column: str, where: str) -> float:
     number = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(number):
         raise UsageError(
-            f"{where}, column {told(column)}: must be a number, or an empty cell where there is none; got {told(text)}. A column "
-            "of text has no number in any row."
+            f"{where}, column {told(column)}: must be a number, or an empty cell where there is "
+            f"none; got {told(text)}. A column of text has no number in any row."
         )
     return number
 
@@ -171,21 +186,32 @@ _SAME_DATA = ("name", "config", "split", "rows_sha256")
 
 @dataclass(frozen=True, kw_only=True)
 class RunName:
-    """Which run, and under which names."""
+    """Which run, and under which names.
+
+    Attributes:
+        system: What its outputs are filed under.
+        label: Tells its judged metrics from those of another run of the system; "" for
+            none.
+    """
 
     folder: Path
-    system: str  # what its outputs are filed under
-    label: str = ""  # tells its judged metrics from those of another run of the system; "" for none
+    system: str
+    label: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutputs:
-    """The outputs of some runs."""
+    """The outputs of some runs.
+
+    Attributes:
+        digests: Folder to SHA-256 of its items.
+        tasks: System (and label) to the task.
+    """
 
     rows: tuple[tuple[OutputRow, ...], ...]
-    digests: Mapping[str, str]  # folder to SHA-256 of its items
+    digests: Mapping[str, str]
     less_is_better: frozenset[str]
-    tasks: Mapping[str, str]  # system (and label) to the task
+    tasks: Mapping[str, str]
 
 
 def run_name(text: str) -> RunName | None:
@@ -202,7 +228,8 @@ def run_name(text: str) -> RunName | None:
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise UsageError(
-            f"{text}: {folder!r} is no folder. Give the one that `medical-tasks run` or `score` wrote."
+            f"{text}: {folder!r} is no folder. Give the one that `medical-tasks run` or `score` "
+            "wrote."
         )
     return RunName(folder=path, system=system, label=label)
 
@@ -216,7 +243,7 @@ def read_runs(
     """
     _check_names(names)
     rows, digests, less, used = [], {}, set[str](), {}
-    known: tuple[str, dict[str, Any]] | None = None
+    known: tuple[str, dict[str, object]] | None = None
     versions: dict[str, str] = {}
     for name in names:
         results = read_results(name.folder)
@@ -225,13 +252,15 @@ def read_runs(
         data = {key: recipe.get("data", {}).get(key) for key in _SAME_DATA}
         if known is not None and data != known[1]:
             raise UsageError(
-                f"{name.folder}: its data are {data}, those of {known[0]} {known[1]}. Compare runs on the same."
+                f"{name.folder}: its data are {data}, those of {known[0]} {known[1]}. Compare runs "
+                "on the same."
             )
         known = known or (str(name.folder), data)
         if versions.setdefault(chosen, recipe["task_version"]) != recipe["task_version"]:
             raise UsageError(
-                f"{name.folder}: its version of {chosen} is {recipe['task_version']}, another run's {versions[chosen]}. Their "
-                "numbers cannot be compared; run both with one version."
+                f"{name.folder}: its version of {chosen} is {recipe['task_version']}, another "
+                f"run's {versions[chosen]}. Their numbers cannot be compared; run both with one "
+                "version."
             )
         columns = _columns(name, tasks[chosen])
         rows.append(tuple(_rows(name, chosen, columns)))
@@ -262,9 +291,7 @@ def _columns(name: RunName, task: TaskSpec) -> dict[str, str]:
     }
 
 
-def _task(
-    name: RunName, results: Mapping[str, Any], task: str | None, tasks: Mapping[str, TaskSpec]
-) -> str:
+def _task(name: RunName, results: Results, task: str | None, tasks: Mapping[str, TaskSpec]) -> str:
     there = list(results["tasks"])
     if task is not None and task not in there:
         raise UsageError(f"{name.folder}: has no task {task!r}; it has {', '.join(there)}.")
@@ -275,7 +302,8 @@ def _task(
     chosen = task or there[0]
     if chosen not in tasks:
         raise UsageError(
-            f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: {', '.join(tasks)}."
+            f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: "
+            f"{', '.join(tasks)}."
         )
     return chosen
 
@@ -310,29 +338,37 @@ def _rows(name: RunName, task: str, columns: Mapping[str, str]) -> list[OutputRo
 TIE: Final = "tie"
 _COLUMNS: Final = ("item", "system_a", "system_b", "annotator", "preferred")
 _PREFERENCE_FORM: Final = (
-    "It needs a header and a row a pair and annotator, such as\nitem,system_a,system_b,annotator,preferred\n"
-    "visit-1,model-a,model-b,ann,model-a"
+    "It needs a header and a row a pair and annotator, such "
+    "as\nitem,system_a,system_b,annotator,preferred\nvisit-1,model-a,model-b,ann,model-a"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """What one annotator says of one pair."""
+    """What one annotator says of one pair.
+
+    Attributes:
+        preferred: One of the two systems, or `tie`.
+    """
 
     item: str
     systems: tuple[str, str]
     annotator: str
-    preferred: str  # one of the two systems, or `tie`
+    preferred: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceTable:
-    """A file of preferences."""
+    """A file of preferences.
+
+    Attributes:
+        blank: Rows without an answer, which are left out.
+    """
 
     path: str
     sha256: str
     stated: tuple[Stated, ...]
-    blank: int  # rows without an answer, which are left out
+    blank: int
 
     @property
     def annotators(self) -> tuple[str, ...]:
@@ -363,7 +399,8 @@ def read_preferences(path: Path) -> PreferenceTable:
         key = (item, frozenset((first, second)), annotator)
         if key in places:
             raise UsageError(
-                f"{where}: the same pair and annotator as in {places[key]}. Keep one: an answer counts once."
+                f"{where}: the same pair and annotator as in {places[key]}. Keep one: an answer "
+                "counts once."
             )
         places[key] = row.at
         if not preferred:
@@ -371,8 +408,8 @@ def read_preferences(path: Path) -> PreferenceTable:
             continue
         if preferred not in (first, second, TIE):
             raise UsageError(
-                f"{where}, column 'preferred': must be {told(first)}, {told(second)}, {TIE!r}, or blank for no answer; got "
-                f"{told(preferred)}."
+                f"{where}, column 'preferred': must be {told(first)}, {told(second)}, {TIE!r}, or "
+                f"blank for no answer; got {told(preferred)}."
             )
         stated.append(
             Stated(item=item, systems=(first, second), annotator=annotator, preferred=preferred)
@@ -389,7 +426,11 @@ def read_preferences(path: Path) -> PreferenceTable:
 def votes_of(
     preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs
 ) -> tuple[list[list[Vote]], int]:
-    """Finds the votes on each pair of a table's outputs, whichever is named first, and counts the answers about other pairs."""
+    """Finds the votes on each pair of a table's outputs, whichever is named first.
+
+    Returns:
+        The votes on each pair, and how many answers are about other pairs.
+    """
     rows = {(row.item, row.system): place for place, row in enumerate(table.rows)}
     places = {
         (int(a), int(b)): place
@@ -410,8 +451,8 @@ def votes_of(
         votes[places[min(one, other), max(one, other)]].append(vote)
     if elsewhere == len(preferences.stated):
         raise UsageError(
-            f"{preferences.path}: none of its pairs is among the outputs compared; it begins with item "
-            f"{told(preferences.stated[0].item)}, the outputs with {told(table.rows[0].item)}. Items and systems are found by "
-            "name, letter for letter."
+            f"{preferences.path}: none of its pairs is among the outputs compared; it begins with "
+            f"item {told(preferences.stated[0].item)}, the outputs with "
+            f"{told(table.rows[0].item)}. Items and systems are found by name, letter for letter."
         )
     return votes, elsewhere

@@ -1,6 +1,6 @@
-"""Which of two outputs of an item a metric or a person prefers, and how often two of them prefer the same one.
+"""Which of two outputs of an item a metric or a person prefers.
 
-Values no further apart than `epsilon` are a tie. Source: DocLens (Xie et al. 2024), section 4.3, figure 7, table 11.
+And how often two of them prefer the same one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _SIGNS: Final = {"first": 1.0, "second": -1.0, "tie": 0.0}
 
 @dataclass(frozen=True, eq=False)
 class OutputPairs:
-    """Rows of the first and second output (a later row) of all pairs of one item; shape (pairs,)."""
+    """Rows of the first and second output (a later row) of all pairs of one item.
+
+    Shape (pairs,).
+    """
 
     first: npt.NDArray[np.intp]
     second: npt.NDArray[np.intp]
@@ -39,28 +42,48 @@ class OutputPairs:
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceAgreement:
-    """Two metrics on the same pairs."""
+    """Two metrics on the same pairs.
 
-    same: int  # pairs on which both prefer the same output
-    opposite: int  # pairs on which they prefer different ones
-    tied: int  # pairs that at least one of them holds for a tie
-    missing: int  # pairs of which one of them has no value; in no share
-    share_same: Estimate  # `same` of all pairs that are not missing, ties among them
-    share_opposite: Estimate  # `opposite` of the same pairs (table 11)
-    share_decided: Estimate  # `same` of those on which both prefer one
+    Attributes:
+        same: Pairs on which both prefer the same output.
+        opposite: Pairs on which they prefer different ones.
+        tied: Pairs that at least one of them holds for a tie.
+        missing: Pairs of which one of them has no value; in no share.
+        share_same: `same` of all pairs that are not missing, ties among them.
+        share_opposite: `opposite` of the same pairs (table 11).
+        share_decided: `same` of those on which both prefer one.
+    """
+
+    same: int
+    opposite: int
+    tied: int
+    missing: int
+    share_same: Estimate
+    share_opposite: Estimate
+    share_decided: Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
 class HumanAgreement:
-    """A metric and people on the same pairs. Every pair is in one of the six counts."""
+    """A metric and people on the same pairs. Every pair is in one of the six counts.
 
-    same: int  # pairs on which the metric prefers what most people prefer
-    opposite: int  # pairs on which it prefers the other output
-    metric_tied: int  # pairs that people decided and the metric did not: a tie, or no value
-    human_tied: int  # pairs of which most people say that neither output is better
-    no_majority: int  # pairs on which people are evenly divided
-    not_annotated: int  # pairs that nobody was asked about
-    share: Estimate  # `same` of `same` and `opposite` (figure 7)
+    Attributes:
+        same: Pairs on which the metric prefers what most people prefer.
+        opposite: Pairs on which it prefers the other output.
+        metric_tied: Pairs that people decided and the metric did not: a tie, or no value.
+        human_tied: Pairs of which most people say that neither output is better.
+        no_majority: Pairs on which people are evenly divided.
+        not_annotated: Pairs that nobody was asked about.
+        share: `same` of `same` and `opposite` (figure 7).
+    """
+
+    same: int
+    opposite: int
+    metric_tied: int
+    human_tied: int
+    no_majority: int
+    not_annotated: int
+    share: Estimate
 
 
 def output_pairs(items: Sequence[Hashable]) -> OutputPairs:

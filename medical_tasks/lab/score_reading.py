@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import score_steps
 from medical_tasks.benchmarks.medcalc_bench.quantities import NUMBER_WORDS
-from medical_tasks.calculators import CalculatorInputError, Result, find
+from medical_tasks.calculators import AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
 from medical_tasks.io.files import packaged
 from medical_tasks.lab.working import NUMBER, Piece, Working, close
@@ -244,15 +244,21 @@ def words_of(parameter: str) -> str:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A step of our calculator."""
+    """A step of our calculator.
+
+    Attributes:
+        points: What the rule gives this patient.
+        present: None for a criterion that is no single finding.
+        possible: Every number of points that the rule has for it.
+        accepted: The forms in which the patient's numbers may stand, by parameter.
+    """
 
     label: str
-    points: float  # what the rule gives this patient
-    present: bool | None  # None for a criterion that is no single finding
+    points: float
+    present: bool | None
     inputs: tuple[str, ...]
     names: tuple[re.Pattern[str], ...]
-    possible: frozenset[float]  # every number of points that the rule has for it
-    # The forms in which the patient's numbers may stand, by parameter.
+    possible: frozenset[float]
     accepted: Mapping[str, tuple[float, ...]]
     choices: Mapping[str, Mapping[str, object]]
     own: Mapping[str, Any]
@@ -267,7 +273,7 @@ class Criterion:
 Steps: TypeAlias = list[tuple[str, float]]
 
 
-def _steps(calculator: Any, used: Mapping[str, object]) -> Steps | None:
+def _steps(calculator: AnyCalculator, used: Mapping[str, object]) -> Steps | None:
     lines: list[str] = []
     try:
         calculator.function(**used, say=lines.append)
@@ -291,7 +297,7 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     found = []
     for place, (label, points) in enumerate(own):
         inputs = {name for at, name, _ in effects if at == place}
-        inputs |= {name for name in used if used[name] is None and _names(calculator, name, label)}
+        inputs |= _named_without_value(calculator, used, label)
         names = tuple(sorted(inputs))
         finding = label.removesuffix(" present").removesuffix(" absent")
         is_finding = finding != label and all(isinstance(used[name], bool) for name in names)
@@ -315,8 +321,19 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     return found
 
 
+def _named_without_value(
+    calculator: AnyCalculator, used: Mapping[str, object], label: str
+) -> set[str]:
+    """The inputs that the label of a criterion names and the patient has no value of."""
+    without = (name for name, value in used.items() if value is None)
+    return {name for name in without if _names(calculator, name, label)}
+
+
 def _effects(
-    calculator: Any, used: Mapping[str, Any], own: Steps, words: Mapping[str, Mapping[str, object]]
+    calculator: AnyCalculator,
+    used: Mapping[str, object],
+    own: Steps,
+    words: Mapping[str, Mapping[str, object]],
 ) -> Iterator[tuple[int, str, float]]:
     """The criteria that change with an input, and their points then.
 
@@ -339,7 +356,7 @@ def _is_number(value: object) -> bool:
 
 
 def _points_at(
-    calculator: Any, used: Mapping[str, object], place: int, change: Mapping[str, object]
+    calculator: AnyCalculator, used: Mapping[str, object], place: int, change: Mapping[str, object]
 ) -> float | None:
     steps = _steps(calculator, {**used, **change})
     return steps[place][1] if steps and place < len(steps) else None
@@ -360,7 +377,7 @@ def _others(value: object, words: Mapping[str, object] | None) -> Iterable[objec
     return (*(value * factor for factor in _FACTORS), *map(float, range(3, 16)))
 
 
-def _names(calculator: Any, name: str, label: str) -> bool:
+def _names(calculator: AnyCalculator, name: str, label: str) -> bool:
     """Whether the label of a step names an input."""
     forms = [_NAME_OF[name]] if name in _NAME_OF else []
     for item in calculator.inputs:
@@ -454,15 +471,20 @@ class Reading:
 
 @dataclass
 class ScoreReading:
-    """What a reply says of a score; criteria are numbered in our order."""
+    """What a reply says of a score; criteria are numbered in our order.
+
+    Attributes:
+        named: Criteria that are named at all.
+        extras: Passages with points that no criterion of ours has.
+        recites: Whether it gives the rule before the patient's points.
+    """
 
     criteria: Sequence[Criterion]
     readings: dict[int, Reading] = field(default_factory=dict)
-    named: set[int] = field(default_factory=set)  # criteria that are named at all
-    # Passages with points that no criterion of ours has.
+    named: set[int] = field(default_factory=set)
     extras: list[tuple[str, float]] = field(default_factory=list)
     totals: list[float] = field(default_factory=list)
-    recites: bool = False  # whether it gives the rule before the patient's points
+    recites: bool = False
 
     def clear(self) -> dict[int, Reading]:
         """The criteria whose points could be read; those of the rule alone are none."""
@@ -477,7 +499,10 @@ class ScoreReading:
         return [(text, points) for text, points in self.extras if points]
 
     def attach(self, place: int, text: str, points: Points) -> None:
-        """Adds a passage about a criterion; what was said before is the rule's if it knew no case."""
+        """Adds a passage about a criterion.
+
+        What was said before is the rule's if it knew no case.
+        """
         reading = self.readings.get(place)
         given = bool(points[0] or points[1])
         recited = reading is not None and given and reading.is_recital()

@@ -64,37 +64,33 @@ def read_scores(
     """
     tables = [_read(path, names, wanted, others=others) for path in paths]
     columns = _unique(column for table in tables for column in table.columns)
-    _check_wanted(paths, columns, wanted)
-    for number, path in enumerate(paths):
-        _check_joins(path, tables[number], paths[:number], tables[:number])
-    rows = _unique(name for table in tables for name in table.names)
-    scores = {column: values for table in tables for column, values in _spread(table, rows).items()}
-    return ScoreTable(
-        files={path: digest for table in tables for path, digest in table.files.items()},
-        names=rows,
-        columns=columns,
-        scores=scores,
-        texts=_unique(name for table in tables for name in table.texts),
-        partial=tuple(name for name in rows if not all(name in table.names for table in tables)),
-    )
-
-
-def _check_wanted(paths: Sequence[Path], columns: Sequence[str], wanted: Sequence[str]) -> None:
     for column in wanted:
         if column not in columns:
             raise UsageError(
                 f"no column {shown(column)} in {', '.join(map(str, paths))}. There are "
                 f"{_listed(columns)}."
             )
+    for number, path in enumerate(paths):
+        _check_joins(path, tables[number], paths[:number], tables[:number])
+    rows = _unique(name for table in tables for name in table.names)
+    return ScoreTable(
+        files={path: digest for table in tables for path, digest in table.files.items()},
+        names=rows,
+        columns=columns,
+        scores=_joined(tables, rows),
+        texts=_unique(name for table in tables for name in table.texts),
+        partial=tuple(name for name in rows if not all(name in table.names for table in tables)),
+    )
 
 
-def _spread(table: ScoreTable, rows: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """A file's columns over the rows of all files, nan where it lacks one."""
-    number_of = {name: number for number, name in enumerate(table.names)}
-    return {
-        column: tuple(values[number_of[name]] if name in number_of else math.nan for name in rows)
-        for column, values in table.scores.items()
-    }
+def _joined(tables: Sequence[ScoreTable], rows: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """The scores of all tables, one number a row; `nan` where a table does not have the row."""
+    scores: dict[str, tuple[float, ...]] = {}
+    for table in tables:
+        for column, values in table.scores.items():
+            of_row = dict(zip(table.names, values, strict=True))
+            scores[column] = tuple(of_row.get(name, math.nan) for name in rows)
+    return scores
 
 
 def _check_joins(
@@ -132,7 +128,7 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
     _check_shape(path, table)
     header = table.columns
     texts = [name for name in header if _is_text([row.cells[name] for row in table.rows])]
-    naming = _naming(path, header, texts, names, wanted)
+    naming = _naming(path, header, list(names) or texts[:1], wanted)
     columns = [name for name in header if name not in naming]
     chosen = [name for name in columns if name in wanted or (others and name not in texts)]
     return ScoreTable(
@@ -145,24 +141,19 @@ def _read(path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bo
 
 
 def _naming(
-    path: Path,
-    header: Sequence[str],
-    texts: Sequence[str],
-    names: Sequence[str],
-    wanted: Sequence[str],
+    path: Path, header: Sequence[str], naming: Sequence[str], wanted: Sequence[str]
 ) -> Sequence[str]:
-    """The columns that name the rows: those that were given, else the first of texts."""
-    for name in names:
-        if name not in header:
-            raise UsageError(
-                f"{path}: no column {shown(name)} to name the rows. There are {_listed(header)}."
-            )
-    naming = list(names) or texts[:1]
+    """The columns that name the rows, checked; no score is wanted of them."""
     if not naming:
         raise UsageError(
             f"{path}: no column names the rows; none of {_listed(header)} is all text. Add one, or "
             "say with --names which it is."
         )
+    for name in naming:
+        if name not in header:
+            raise UsageError(
+                f"{path}: no column {shown(name)} to name the rows. There are {_listed(header)}."
+            )
     for name in naming:
         if name in wanted:
             raise UsageError(

@@ -125,45 +125,72 @@ _TOTAL_HEAD = re.compile(r"(?i)\btotal|\bsum\b|overall|final|_score$")
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A stated calculation."""
+    """A stated calculation.
 
-    text: str  # its left side as it was read
-    value: float  # what the left side gives
-    stated: float | None  # what the reply says it gives; None where the right side is no number
-    numbers: tuple[float, ...]  # numbers of the left side
-    right: (
-        bool  # whether the stated result is the value, up to rounding; True where nothing is stated
-    )
+    Attributes:
+        text: Its left side as it was read.
+        value: What the left side gives.
+        stated: What the reply says it gives; None where the right side is no number.
+        numbers: Numbers of the left side.
+        right: Whether the stated result is the value, up to rounding; True where nothing is
+            stated.
+    """
+
+    text: str
+    value: float
+    stated: float | None
+    numbers: tuple[float, ...]
+    right: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A calculation with those whose results go into it."""
+    """A calculation with those whose results go into it.
+
+    Attributes:
+        numbers: Numbers of all of them.
+        value: What the last one gives once wrong results before it are put right.
+        put_right: Whether one before it was wrong.
+    """
 
     last: Equation
-    numbers: frozenset[float]  # numbers of all of them
-    value: float  # what the last one gives once wrong results before it are put right
-    put_right: bool  # whether one before it was wrong
+    numbers: frozenset[float]
+    value: float
+    put_right: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A line of the working, a row of a table or an object of JSON."""
+    """A line of the working, a row of a table or an object of JSON.
 
-    text: str  # its words in plain signs, cells and members joined by " ; "
-    name: str = ""  # the first cell or member of a row or object, "" for a line
-    points: float | None = None  # what its column or member of points says
-    depth: int | None = None  # indentation of a list item; None for a line that is none
+    Attributes:
+        text: Its words in plain signs, cells and members joined by " ; ".
+        name: The first cell or member of a row or object, "" for a line.
+        points: What its column or member of points says.
+        depth: Indentation of a list item; None for a line that is none.
+    """
+
+    text: str
+    name: str = ""
+    points: float | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """What a reply shows of its way, without the final answer of a JSON object."""
+    """What a reply shows of its way, without the final answer of a JSON object.
 
-    text: str  # in plain signs
-    pieces: tuple[Piece, ...]  # its lines, rows and objects
-    numbers: tuple[float, ...]  # every number in it
-    equations: tuple[Equation, ...]  # its calculations, in order
+    Attributes:
+        text: In plain signs.
+        pieces: Its lines, rows and objects.
+        numbers: Every number in it.
+        equations: Its calculations, in order.
+    """
+
+    text: str
+    pieces: tuple[Piece, ...]
+    numbers: tuple[float, ...]
+    equations: tuple[Equation, ...]
 
 
 def close(a: float, b: float, tolerance: float = 0.005) -> bool:
@@ -445,11 +472,16 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
     text = match[0].strip(" ,.")
     if not text or len(text) > MAX_EXPRESSION or not _OPERATION.search(text.lstrip("-+")):
         return None
-    # A part of something longer, a range, a date, a blood pressure: nothing is computed.
-    if text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-" or text.count("(") != text.count(")"):
-        return None
-    other = (first and text[0] == "-" and before) or _RANGE.fullmatch(text) or _DATE.search(text)
-    return None if other else text
+    if first and text[0] == "-" and before:
+        return None  # a dash between words and an expression
+    return None if _computes_nothing(text) else text
+
+
+def _computes_nothing(text: str) -> bool:
+    """Whether it is a part of something longer, a range, a date or a blood pressure."""
+    open_ended = text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-"
+    unbalanced = text.count("(") != text.count(")")
+    return bool(open_ended or unbalanced or _RANGE.fullmatch(text) or _DATE.search(text))
 
 
 def _value(expression: str) -> float | None:

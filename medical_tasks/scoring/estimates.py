@@ -6,8 +6,9 @@ Whatever draws samples draws whole clusters, so all it needs of the items is the
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +59,10 @@ class McNemar:
     p_mid: float
     n: int
     n_clusters: int
+
+
+Figure: TypeAlias = Mapping[str, float | None]
+"""An estimate as JSON holds it, by the names of its fields; None where there is no number."""
 
 
 def as_json(result: Estimate | Comparison | McNemar) -> dict[str, float | int | None]:

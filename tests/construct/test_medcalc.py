@@ -21,6 +21,7 @@ from medical_tasks.construct.medcalc.extraction import (
     shared_attributes,
     usable,
 )
+from medical_tasks.construct.medcalc.forms import Pair
 from medical_tasks.construct.medcalc.steps import split_notes
 from medical_tasks.io.store import Store
 from tests.construct.ehrnoteqa.construction_files import (
@@ -271,13 +272,17 @@ def test_what_cannot_be_taken_in(source: Path, capsys: Any) -> None:
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.99), st.integers(0, 99))
 def test_no_note_is_in_both_parts(names: list[str], train: float, seed: int) -> None:
     pairs = [
-        {"note": f"Note  {name}" if place % 2 else f"note {name} "}
+        Pair(
+            id=f"{place}",
+            note_id=f"{place}",
+            calculator=CALCULATORS[0],
+            note=f"Note  {name}" if place % 2 else f"note {name} ",
+            entities={},
+        )
         for place, name in enumerate(names)
     ]
     test, training = split_notes(pairs, train=train, seed=seed).values()
-    sides = [
-        {" ".join(pair["note"].split()).casefold() for pair in side} for side in (test, training)
-    ]
+    sides = [{" ".join(pair.note.split()).casefold() for pair in side} for side in (test, training)]
     assert not sides[0] & sides[1]
     assert len(test) + len(training) == len(pairs)
 

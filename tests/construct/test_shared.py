@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.construct.shared import file_name, parse_names, share_out, sheet_order
+from medical_tasks.construct.annotation import parse_names, share_out, sheet_order
+from medical_tasks.construct.shared import file_name
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.io.tables import read_sheet, write_sheet
 

@@ -1,6 +1,13 @@
-"""The notes that fit each message best (BM25, as the library bm25s has it as `lucene`), and the chosen pairs as cases.
+"""The notes that fit each message best, and the chosen pairs as cases.
 
-Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333. Notes are read twice and not kept.
+Notes are ranked by BM25, as the library bm25s has it as `lucene`: each message is a query, and the
+notes are the collection.
+
+Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval 3:333.
+
+Notes are read twice and not kept, since MIMIC-IV's do not fit into the memory of a small machine:
+the first pass counts in how many notes each word stands and how long notes are, the second scores
+each note against all messages and keeps the best of each.
 """
 
 from __future__ import annotations
@@ -10,11 +17,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 from medical_tasks.construct.archehr import files
 from medical_tasks.construct.archehr.codes import (
@@ -31,6 +39,7 @@ from medical_tasks.construct.archehr.files import (
     read_table,
     searched,
 )
+from medical_tasks.construct.archehr.forms import Alignment, Candidate, NoteCounts
 from medical_tasks.construct.archehr.posts import Post, load_posts
 from medical_tasks.construct.archehr.rounds import OwnCase, split_note
 from medical_tasks.construct.shared import file_name
@@ -104,8 +113,23 @@ class _NoteWords:
         return self._numbers.get(stem, _OTHER) if stem else _FUNCTION
 
 
-def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]:
-    """Finds the `top` notes for each message, writes sheet and notes, and returns recipe and counts (`align.json`), no text."""
+def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
+    """Finds the notes that fit each message best, and writes a sheet to choose among them.
+
+    An alignment that is there is left as it is.
+
+    Args:
+        source: The discharge notes, as MIMIC has them or as a table of one's own.
+        folder: The construction's folder, with the messages that were kept.
+        top: How many notes a message gets at most, from 1 to 100.
+
+    Returns:
+        Recipe and counts, as `align.json` has them; no text.
+
+    Raises:
+        UsageError: When no note shares a word with any message, or the folder holds an alignment of
+            other files or settings.
+    """
     if not 1 <= top <= 100:
         raise UsageError(f"--top must be from 1 to 100, got {top}.")
     posts = load_posts(folder)
@@ -115,13 +139,15 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
         raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
     recipe = _recipe(source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers))
     place = folder / files.ALIGNMENT
-    made, differing = construction.kept_step(place, recipe, step="archehr align")
+    there: Alignment | None
+    there, differing = construction.kept_step(place, recipe, step="archehr align")
     if differing:
         raise UsageError(
-            f"{folder}: holds another alignment, of other files or settings. Work in another --folder."
+            f"{folder}: holds another alignment, of other files or settings. Work in another "
+            "--folder."
         )
-    if made:
-        return made
+    if there is not None:
+        return there
     texts = [(post.text, *titles.get(post.id, ())) for post in posts]
     ranking = Ranking(
         [[word for text in each for word in content_words(text)] for each in texts], top=top
@@ -140,7 +166,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
     digest = construction.write_lines(folder / files.CANDIDATES, lines)
     _write_candidates_sheet(folder, lines, {post.id: post.text for post in posts})
     files.write_guidelines(folder)
-    made = {
+    made: Alignment = {
         "schema_version": 1,
         "recipe": recipe,
         "posts": len(posts),
@@ -155,7 +181,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> dict[str, Any]
 
 def _recipe(
     source: Path, folder: Path, top: int, *, coded_posts: bool, coded_notes: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What decides the candidates."""
     post_codes = file_sha256(folder / files.POST_CODES) if coded_posts else None
     note_codes = file_sha256(folder / files.NOTE_CODES) if coded_notes else None
@@ -170,7 +196,7 @@ def _recipe(
 
 
 def _write_candidates_sheet(
-    folder: Path, lines: Sequence[Mapping[str, Any]], messages: Mapping[str, str]
+    folder: Path, lines: Sequence[Candidate], messages: Mapping[str, str]
 ) -> None:
     """Writes the sheet of candidates; one that is there stays, since it may be edited."""
     if (folder / files.CANDIDATES_SHEET).exists():
@@ -183,9 +209,9 @@ def _write_candidates_sheet(
 
 def _ranked(
     source: Path, codes: AdmissionCodes, ranking: Ranking
-) -> tuple[list[list[Hit]], dict[str, int]]:
+) -> tuple[list[list[Hit]], NoteCounts]:
     size, words = source.stat().st_size, _NoteWords(ranking.numbers, codes)
-    counted = {"notes": 0, "notes_with_codes": 0}
+    counted: NoteCounts = {"notes": 0, "notes_with_codes": 0}
     with Progress("bytes of notes", 2 * size) as progress:
         for note in read_notes(source, on_read=progress.advance_to):
             counted["notes"] += 1
@@ -196,12 +222,17 @@ def _ranked(
     return ranking.best(), counted
 
 
-def _line(post: Post, rank: int, hit: Hit) -> dict[str, Any]:
-    note = {"note_id": hit.key, "document_id": hit.document_id, "score": round(hit.score, 4)}
-    return {"post_id": post.id, "rank": rank, **note}
+def _line(post: Post, rank: int, hit: Hit) -> Candidate:
+    return {
+        "post_id": post.id,
+        "rank": rank,
+        "note_id": hit.key,
+        "document_id": hit.document_id,
+        "score": round(hit.score, 4),
+    }
 
 
-def _row(number: int, line: Mapping[str, Any], text: str) -> dict[str, object]:
+def _row(number: int, line: Candidate, text: str) -> dict[str, object]:
     place = f"{files.NOTES}/{file_name(line['note_id'])}"
     empty = dict.fromkeys(("chosen", "narrative", "comment"), "")
     return {
@@ -261,8 +292,8 @@ def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
     refuse(problems)
     if not chosen:
         raise UsageError(
-            f"{folder / files.CANDIDATES_SHEET}: no row is chosen. Write yes in the column chosen where the note "
-            "answers the message."
+            f"{folder / files.CANDIDATES_SHEET}: no row is chosen. Write yes in the column chosen "
+            "where the note answers the message."
         )
     pairs = [pair for pair in candidates if pair in chosen]
     return [
@@ -280,17 +311,19 @@ def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
 def _problems(
     row: TableRow,
     pair: tuple[str, str],
-    candidates: Mapping[tuple[str, str], Any],
+    candidates: Collection[tuple[str, str]],
     seen: Mapping[tuple[str, str], TableRow],
 ) -> Iterator[str]:
     if pair not in candidates:
-        yield f"{row.place('note_id')}: message and note are no pair of the candidates; leave the first columns as they were"
+        yield (
+            f"{row.place('note_id')}: message and note are no pair of the candidates; leave the "
+            "first columns as they were"
+        )
     elif pair in seen:
-        before = seen[pair]
-        yield f"{row.place('note_id')}: the pair stands in {before.path}, row {before.number}, already"
+        yield annotation.stands_already(row, "note_id", "the pair", seen[pair])
     mark = row.cells["chosen"].strip().lower()
     if mark not in YES_NO:
-        yield f"{row.place('chosen')}: must be yes, no or empty, got a text of {len(mark)} characters"
+        yield annotation.unknown_mark(row, "chosen", "yes, no or empty", mark)
 
 
 def _note_text(folder: Path, name: str) -> str:
@@ -311,12 +344,16 @@ _CATEGORY: Final = "Discharge summary"
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """A discharge note."""
+    """A discharge note.
+
+    Attributes:
+        hadm_id: The admission's; "" where it is not known.
+        document_id: As ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III,
+            else the admission, or the note.
+    """
 
     id: str
-    hadm_id: str  # the admission's; "" where it is not known
-    # as ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III, else the admission, or the
-    # note
+    hadm_id: str
     document_id: str
     text: str
 
@@ -354,7 +391,8 @@ def _checked_note(path: Path, row: StreamedRow) -> Note:
     for use, value in (("note_id", name), ("hadm_id", hadm_id)):
         if not is_id(value) and not (use == "hadm_id" and not value):
             raise UsageError(
-                f"{path}: row {row.number:,}: {use} must be an id, got a text of {len(value)} characters."
+                f"{path}: row {row.number:,}: {use} must be an id, got a text of {len(value)} "
+                "characters."
             )
     document = f"{hadm_id}_{name}" if "row_id" in cells and hadm_id else hadm_id or name
     return Note(id=name, hadm_id=hadm_id, document_id=document, text=cells["text"])

@@ -15,11 +15,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import medical_tasks.construct.shared as construction
 from medical_tasks.construct.archehr import files
 from medical_tasks.construct.archehr.files import is_id, one_line, read_table
+from medical_tasks.construct.archehr.forms import (
+    CodedNotes,
+    CodedPosts,
+    CodesFromFile,
+    CodesFromModel,
+    Expansion,
+)
 from medical_tasks.construct.archehr.posts import Post, load_posts
 from medical_tasks.construct.options import ArchehrExpand
 from medical_tasks.data.dataset_source import file_sha256
@@ -47,7 +54,7 @@ _POST_FIELDS: Final = {
 }
 
 
-def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
+def codes_from_file(folder: Path, source: Path) -> CodesFromFile:
     """Takes the codes of messages from a table of `id`, `code` and `description`.
 
     Messages that were not kept are passed over.
@@ -69,22 +76,21 @@ def codes_from_file(folder: Path, source: Path) -> dict[str, Any]:
         found[cells["id"].strip()].setdefault(code, description)
     if not any(found.values()):
         raise UsageError(f"{source}: names none of the {len(posts):,} messages that were kept.")
-    recipe = {"source_sha256": file_sha256(source), "rows_of_others": others}
-    return _noted(folder, "posts", {**recipe, **_written(folder, posts, found)})
+    coded: CodesFromFile = {
+        "source_sha256": file_sha256(source),
+        "rows_of_others": others,
+        **_written(folder, posts, found),
+    }
+    _note(folder, "posts", coded)
+    return coded
 
 
-def codes_from_model(arguments: ArchehrExpand, name: str) -> dict[str, Any]:
+def codes_from_model(arguments: ArchehrExpand, name: str) -> CodesFromModel:
     """Asks a model for the codes of each message, as parsed options say."""
     folder = arguments.folder
     posts = load_posts(folder)
     _check_unused(folder)
     settings = {"prompts": _TEMPLATE, "posts": file_sha256(folder / files.POSTS)}
-    how: Any = {
-        "template": _TEMPLATE,
-        "read": read_codes,
-        "again": _TEXTS["again"],
-        "max_tokens": MAX_NEW_TOKENS,
-    }
     with asked(
         name,
         arguments,
@@ -94,21 +100,21 @@ def codes_from_model(arguments: ArchehrExpand, name: str) -> dict[str, Any]:
         what="descriptions",
         finished=files.POST_CODES,
     ) as model:
-        found = model.ask(
-            [Question(id=post.id, messages=codes_messages(post.text), **how) for post in posts]
-        )
-    made = {
+        found = model.ask([codes_question(post) for post in posts])
+    coded: CodesFromModel = {
         "recipe": model.recipe,
         "asked_again": sum(model.tries[name] - 1 for name in found),
         "failed": dict(Counter(model.failed.values())),
         "failed_posts": model.failed,
+        **_written(folder, posts, found),
     }
-    return _noted(folder, "posts", {**made, **_written(folder, posts, found)})
+    _note(folder, "posts", coded)
+    return coded
 
 
 def _written(
     folder: Path, posts: Sequence[Post], found: Mapping[str, Mapping[str, str]]
-) -> dict[str, Any]:
+) -> CodedPosts:
     lines = [
         {
             "id": post.id,
@@ -125,23 +131,26 @@ def _written(
     }
 
 
-def _expansion(folder: Path) -> dict[str, Any]:
-    place = folder / files.EXPANSION
-    nothing = {"schema_version": 1, "notes": None, "posts": None}
-    return construction.read_json(place, step="archehr expand") if place.exists() else nothing
+def _expansion(folder: Path) -> Expansion:
+    path = folder / files.EXPANSION
+    expansion: Expansion = {"schema_version": 1, "notes": None, "posts": None}
+    if path.exists():
+        expansion = construction.read_json(path, step="archehr expand")
+    return expansion
 
 
-def _noted(folder: Path, side: str, made: Mapping[str, Any]) -> dict[str, Any]:
-    construction.write_json(folder / files.EXPANSION, {**_expansion(folder), side: made})
-    return dict(made)
+def _note(folder: Path, side: Literal["notes", "posts"], coded: Mapping[str, object]) -> None:
+    """Writes what came of one side into `expand.json`; the other side stays."""
+    construction.write_json(folder / files.EXPANSION, {**_expansion(folder), side: coded})
 
 
 def _check_unused(folder: Path) -> None:
     """Somebody may be choosing among notes that were found with what is there."""
     if (folder / files.ALIGNMENT).exists():
         raise UsageError(
-            f"{folder}: notes were aligned already, and somebody may be choosing among them. Work in another --folder, or move "
-            f"{files.ALIGNMENT}, {files.CANDIDATES} and {files.CANDIDATES_SHEET} away."
+            f"{folder}: notes were aligned already, and somebody may be choosing among them. Work "
+            f"in another --folder, or move {files.ALIGNMENT}, {files.CANDIDATES} and "
+            f"{files.CANDIDATES_SHEET} away."
         )
 
 
@@ -150,11 +159,12 @@ def load_post_codes(folder: Path) -> dict[str, list[str]]:
     place = folder / files.POST_CODES
     if not place.exists():
         return {}
-    made = (_expansion(folder).get("posts") or {}).get("sha256")
-    if made != file_sha256(place):
-        raise UsageError(
-            f"{place}: was changed since it was written. Do this step again: construct archehr expand."
-        )
+    coded = _expansion(folder).get("posts")
+    construction.check_unchanged(
+        place,
+        coded and coded.get("sha256"),
+        "Do this step again: construct archehr expand.",
+    )
     return {
         record.values["id"]: record.values["descriptions"]
         for record in construction.read_lines(place, _POST_FIELDS, step="archehr expand")
@@ -191,7 +201,7 @@ class AdmissionCodes:
         return self.numbers.get(hadm_id, ())
 
 
-def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
+def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
     """Writes what the codes of each admission mean; returns recipe and counts, no text."""
     load_posts(folder)
     _check_unused(folder)
@@ -205,13 +215,14 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
             continue  # MIMIC-III has rows of admissions without a code
         if not is_id(name):
             raise UsageError(
-                f"{codes}: row {numbered.number:,}: hadm_id must be an id, got a text of {len(name)} characters."
+                f"{codes}: row {numbered.number:,}: hadm_id must be an id, got a text of "
+                f"{len(name)} characters."
             )
         key = (row["code"].strip().upper(), row.get("version", "").strip() if versioned else "")
         if versioned and "version" not in row:
             raise UsageError(
-                f"{codes}: has no column icd_version, and the dictionary {dictionary} says what codes mean by version. Give tables "
-                "of the same release."
+                f"{codes}: has no column icd_version, and the dictionary {dictionary} says what "
+                "codes mean by version. Give tables of the same release."
             )
         number = numbers.get(key)
         if number is None:
@@ -222,16 +233,17 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
             of_admission.append(number)
     if not admissions:
         raise UsageError(
-            f"{codes}: none of its {rows:,} codes has a description in {dictionary}. Give tables of the same release."
+            f"{codes}: none of its {rows:,} codes has a description in {dictionary}. Give tables "
+            "of the same release."
         )
 
-    def lines() -> Iterator[Mapping[str, Any]]:
+    def lines() -> Iterator[Mapping[str, object]]:
         yield {"titles": titles}
         for name, each in admissions.items():
             yield {"hadm_id": name, "descriptions": each.tolist()}
 
     digest = construction.write_lines(folder / files.NOTE_CODES, lines())
-    made = {
+    coded: CodedNotes = {
         "codes_sha256": file_sha256(codes),
         "dictionary_sha256": file_sha256(dictionary),
         "admissions": len(admissions),
@@ -239,7 +251,8 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> dict[str, Any]:
         "without_description": unknown,
         "sha256": digest,
     }
-    return _noted(folder, "notes", made)
+    _note(folder, "notes", coded)
+    return coded
 
 
 def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bool]:
@@ -306,25 +319,38 @@ def read_codes(reply: str) -> dict[str, str] | Unreadable:
     return codes
 
 
-def _codes(value: Any) -> str | None:
+def _codes(value: object) -> str | None:
     if not isinstance(value, list):
         return "must be a list of objects"
     return next((problem for each in value if (problem := _code(each)) is not None), None)
 
 
-def _code(value: Any) -> str | None:
+def _code(value: object) -> str | None:
     if not isinstance(value, Mapping) or set(value) != {"code", "description"}:
         return "must hold objects with the keys code, description and no others"
     if not isinstance(value["code"], str) or not _CODE.fullmatch(value["code"].strip().upper()):
         return "must hold codes of 2 to 9 letters, digits and dots"
     description = value["description"]
     if (
-        not is_text().holds(description)
+        not isinstance(description, str)
+        or not is_text().holds(description)
         or not one_line(description)
         or len(description) > _LONGEST_DESCRIPTION
     ):
         return f"must hold descriptions of 1 to {_LONGEST_DESCRIPTION} characters"
     return None
+
+
+def codes_question(post: Post) -> Question:
+    """Makes the question for the codes of a message."""
+    return Question(
+        id=post.id,
+        messages=codes_messages(post.text),
+        template=_TEMPLATE,
+        read=read_codes,
+        again=_TEXTS["again"],
+        max_tokens=MAX_NEW_TOKENS,
+    )
 
 
 def codes_messages(text: str) -> tuple[Message, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import medical_tasks.construct.shared as construction
 from medical_tasks.data.dataset_source import file_sha256
@@ -34,7 +34,7 @@ AGREEMENT: Final = "agreement.json"
 _GUIDELINES: Final = "guidelines.txt"
 
 
-def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
+def checked_step(path: Path, made: Mapping[str, object], *, step: str) -> None:
     """Refuses to go on with a file that is not the one its step wrote.
 
     `made["sha256"]` has file name to hash.
@@ -43,7 +43,8 @@ def checked_step(path: Path, made: Mapping[str, Any], *, step: str) -> None:
     known = digests.get(path.name) if isinstance(digests, dict) else None
     if known is None or not path.exists() or file_sha256(path) != known:
         raise UsageError(
-            f"{path}: was changed or moved away since it was written. Do this step again: construct archehr {step}."
+            f"{path}: was changed or moved away since it was written. Do this step again: "
+            f"construct archehr {step}."
         )
 
 
@@ -87,7 +88,8 @@ def read_table(
     missing = [" or ".join(sorted(names)) for use, names in required.items() if use not in columns]
     if missing:
         raise UsageError(
-            f"{path}: wrong columns for the {release}; missing, or more than once: {', '.join(missing)}. Name each in row 1."
+            f"{path}: wrong columns for the {release}; missing, or more than once: "
+            f"{', '.join(missing)}. Name each in row 1."
         )
     texts = {columns[use]: each for use, each in (wanted or {}).items() if use in columns}
     for row in stream_rows(path, header, wanted=texts, release=release, on_read=on_read):
@@ -114,7 +116,10 @@ def one_line(text: str) -> str:
 
 
 def is_id(value: object) -> bool:
-    """Whether a value may be an id: a printable text without white space, of at most 64 characters."""
+    """Whether a value may be an id.
+
+    A printable text without white space, of at most 64 characters.
+    """
     return (
         isinstance(value, str)
         and value.split() == [value]
@@ -133,13 +138,16 @@ WORDS: Final = (
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _FUNCTION_WORDS: Final = frozenset(
     (
-        "a about after again all also am an and any are as at be because been before being both but by can can't cannot could "
-        "couldn't did didn't do does doesn't doing don't down during each few for from further had hadn't has hasn't have haven't "
-        "having he he's her here hers herself him himself his how i i'd i'll i'm i've if in into is isn't it it's its itself just "
-        "me more most my myself no nor not now of off on once only or other our ours ourselves out over own same she she's should "
-        "shouldn't so some such than that that's the their theirs them themselves then there there's these they they're this those "
-        "through to too under until up very was wasn't we we're we've were weren't what when where which while who whom why will "
-        "with won't would wouldn't you you're your yours yourself yourselves"
+        "a about after again all also am an and any are as at be because been before being both "
+        "but by can can't cannot could couldn't did didn't do does doesn't doing don't down "
+        "during each few for from further had hadn't has hasn't have haven't having he he's her "
+        "here hers herself him himself his how i i'd i'll i'm i've if in into is isn't it it's "
+        "its itself just me more most my myself no nor not now of off on once only or other our "
+        "ours ourselves out over own same she she's should shouldn't so some such than that "
+        "that's the their theirs them themselves then there there's these they they're this those "
+        "through to too under until up very was wasn't we we're we've were weren't what when "
+        "where which while who whom why will with won't would wouldn't you you're your yours "
+        "yourself yourselves"
     ).split()
 )
 

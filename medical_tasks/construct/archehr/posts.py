@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import medical_tasks.construct.shared as construction
 from medical_tasks.construct.archehr import files
@@ -23,6 +23,7 @@ from medical_tasks.construct.archehr.files import (
     one_line,
     read_table,
 )
+from medical_tasks.construct.archehr.forms import Filtered, FilterRecipe
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import make_folder, packaged, read_text, readable
@@ -53,7 +54,7 @@ class Post:
     text: str
 
 
-def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict[str, Any]:
+def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filtered:
     """Keeps the messages with a keyword of one of `keyword_lists`, or of a file.
 
     Returns counts and recipe, no text.
@@ -64,21 +65,23 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
         raise MissingError(
             f"{source}: no such file. Give --source a CSV file with the columns id and text."
         )
-    recipe = {"source_sha256": file_sha256(source), "keywords": list(words)}
+    recipe: FilterRecipe = {"source_sha256": file_sha256(source), "keywords": list(words)}
     place = folder / files.FILTER
+    there: Filtered | None
     there, differing = construction.kept_step(place, recipe, step="archehr filter")
     if differing:
         raise UsageError(
-            f"{folder}: holds the messages of another filter (another file, or other keywords). Work in another --folder."
+            f"{folder}: holds the messages of another filter (another file, or other keywords). "
+            "Work in another --folder."
         )
-    if there:
+    if there is not None:
         files.checked_step(folder / files.POSTS, there, step="filter, in another --folder")
         return there
     make_folder(folder)
     counts: Counter[str] = Counter()
     read = {"posts": 0, "empty": 0, "kept": 0}
 
-    def kept() -> Iterator[dict[str, Any]]:
+    def kept() -> Iterator[dict[str, object]]:
         for name, text in _messages(source):
             read["posts"] += 1
             read["empty"] += not text
@@ -89,10 +92,12 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
                 yield {"id": name, "text": text, "keywords": found}
 
     digest = construction.write_lines(folder / files.POSTS, kept())
-    made = {
+    made: Filtered = {
         "schema_version": 1,
         "recipe": recipe,
-        **read,
+        "posts": read["posts"],
+        "empty": read["empty"],
+        "kept": read["kept"],
         "by_keyword": {
             word: counts[word] for word in sorted(words, key=lambda word: (-counts[word], word))
         },
@@ -101,8 +106,8 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> dict
     if not read["kept"]:
         (folder / files.POSTS).unlink()
         raise UsageError(
-            f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} keywords, so none is kept. Give "
-            "--keywords ours, or a file of your own."
+            f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} "
+            "keywords, so none is kept. Give --keywords ours, or a file of your own."
         )
     construction.write_json(place, made)
     return made
@@ -119,7 +124,14 @@ def keyword_lists() -> dict[str, tuple[str, ...]]:
 
 
 def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
-    """Finds keywords as whole words, whatever their case and whatever stands between the words of one; in alphabetical order."""
+    """Makes a function that finds keywords in a text, as whole words, in alphabetical order.
+
+    Case does not matter, nor what stands between the words of a keyword.
+
+    Example:
+        `keyword_finder(["intensive care"])("in Intensive-Care now")` is `["intensive care"]`; in
+        "intensively cared for" nothing is found.
+    """
     known = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
     lengths = {len(words) for words in known}
 
@@ -137,7 +149,10 @@ def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
 
 def read_keywords(path: Path) -> tuple[str, ...]:
     """Reads keywords, a line each; empty lines and those that begin with `#` are none."""
-    missing = f"Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words a line."
+    missing = (
+        f"Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words "
+        "a line."
+    )
     with readable(path, missing=missing):
         lines = read_text(path, encoding="utf-8-sig").splitlines()
     found: dict[tuple[str, ...], str] = {}
@@ -148,7 +163,8 @@ def read_keywords(path: Path) -> tuple[str, ...]:
         words = tuple(_WORD.findall(keyword))
         if not 1 <= len(words) <= _LONGEST:
             raise UsageError(
-                f"{path}: line {number} must hold 1 to {_LONGEST} words of letters and digits, got {len(words)}."
+                f"{path}: line {number} must hold 1 to {_LONGEST} words of letters and digits, got "
+                f"{len(words)}."
             )
         found.setdefault(words, keyword)
     if not found:
@@ -161,8 +177,8 @@ def _messages(source: Path) -> Iterator[tuple[str, str]]:
     for number, (name, text) in enumerate(_records(source), start=1):
         if not is_id(name):
             raise UsageError(
-                f"{source}: message number {number}: its id must be a text of 1 to {LONGEST_ID} characters without white space, "
-                f"got one of {len(name)}."
+                f"{source}: message number {number}: its id must be a text of 1 to {LONGEST_ID} "
+                f"characters without white space, got one of {len(name)}."
             )
         if name in seen:
             raise UsageError(

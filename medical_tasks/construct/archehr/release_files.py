@@ -100,12 +100,20 @@ def _key(name: str, key: CaseKey, *, answers: bool) -> Row:
 
 
 def answer_text(answer: Sequence[AnswerSentence], *, cited: bool = False) -> str:
-    """Writes an answer as one text, with citations in brackets before the end of each sentence where they are wanted."""
+    """Writes an answer as one text.
+
+    Args:
+        answer: The answer's sentences.
+        cited: Whether citations stand in brackets before the end of each sentence.
+
+    Example:
+        A sentence "He was given heparin." that cites 2 and 5 becomes "He was given heparin [2,5].".
+    """
     return " ".join(_marked(each) if cited and each.citations else each.text for each in answer)
 
 
 def _marked(sentence: AnswerSentence) -> str:
-    """A sentence with its citations before its last signs, as clinicians wrote them (paper, table 1)."""
+    """A sentence with its citations before its last signs, as clinicians wrote them (table 1)."""
     body = sentence.text.rstrip(".!?")
     return f"{body} [{','.join(sentence.citations)}]{sentence.text[len(body) :]}"
 

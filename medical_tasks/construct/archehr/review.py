@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.benchmarks.archehr_qa.release import (
@@ -30,6 +31,18 @@ from medical_tasks.benchmarks.archehr_qa.release import (
 )
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.files import WORDS, content_words, one_line
+from medical_tasks.construct.archehr.forms import (
+    Agreement,
+    AnnotatorAgreement,
+    AnswerChanges,
+    CaseCounts,
+    Change,
+    LabelAgreement,
+    MarkRecord,
+    ReleaseForm,
+    RoundChanges,
+    RoundReview,
+)
 from medical_tasks.construct.archehr.release_files import answer_text, release_texts
 from medical_tasks.construct.archehr.rounds import (
     ESSENTIAL,
@@ -52,21 +65,25 @@ class ReviewOptions:
     """How sheets are read, and what is made of them.
 
     The last three are as in the round before where None.
+
+    Attributes:
+        blank_not_relevant: A sentence without a mark is not relevant; else it is not
+            annotated yet.
+        partial: Sheets of some annotators may be missing; the cases on which they decide
+            are then left out.
+        note_source: `mimic-iii` or `mimic-iv` where the notes are of these.
+        dev: How many cases at most are for the development of prompts; `seed` decides
+            which.
     """
 
-    blank_not_relevant: bool = (
-        False  # a sentence without a mark is not relevant; else it is not annotated yet
-    )
-    # sheets of some annotators may be missing; the cases on which they decide are then left out
+    blank_not_relevant: bool = False
     partial: bool = False
-    note_source: str | None = None  # `mimic-iii` or `mimic-iv` where the notes are of these
-    dev: int | None = (
-        None  # how many cases at most are for the development of prompts; `seed` decides which
-    )
+    note_source: str | None = None
+    dev: int | None = None
     seed: int | None = None
 
 
-def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> dict[str, Any]:
+def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) -> RoundReview:
     """Reads the edited sheets of the last exported round.
 
     Returns the content of `review.json`: counts, no text.
@@ -82,7 +99,7 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
             check.read(row)
     given = check.given()
     readings = check.readings()
-    absent, problems = construction.missing_sheets(check.sheets, given, partial=options.partial)
+    absent, problems = annotation.missing_sheets(check.sheets, given, partial=options.partial)
     refuse([*check.problems, *problems])
     after, problems = _merged(number, before, readings, shares["first"])
     refuse(problems)
@@ -93,7 +110,8 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
     splits = split_cases(after, dev=form["dev"], seed=form["seed"])
     if not splits["test"]:
         raise UsageError(
-            f"--dev {form['dev']}: leaves no case for the split test, of {len(after)} cases. Give a smaller number."
+            f"--dev {form['dev']}: leaves no case for the split test, of {len(after)} cases. Give "
+            "a smaller number."
         )
     place = rounds.round_folder(folder, number)
     history = [
@@ -108,7 +126,7 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
         rounds.CASES: write_cases(place / rounds.CASES, after),
     }
     write_release(folder / files.RELEASE, splits, note_source=form["note_source"])
-    made = {
+    made: RoundReview = {
         "schema_version": 1,
         "round": number,
         "without_sheets_of": absent,
@@ -124,14 +142,19 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
     return made
 
 
-def _release_form(folder: Path, number: int, options: ReviewOptions) -> dict[str, Any]:
-    form: dict[str, Any] = {"note_source": "", "dev": 0, "seed": 0}
+def _release_form(folder: Path, number: int, options: ReviewOptions) -> ReleaseForm:
+    """The options of a release: those of the round before, unless they are given anew."""
+    form: ReleaseForm = {"note_source": "", "dev": 0, "seed": 0}
     if number > 1:
-        form |= construction.read_json(
-            rounds.round_folder(folder, number - 1) / rounds.REVIEW, step="archehr import"
-        ).get("release", {})
-    said = {"note_source": options.note_source, "dev": options.dev, "seed": options.seed}
-    form |= {name: value for name, value in said.items() if value is not None}
+        path = rounds.round_folder(folder, number - 1) / rounds.REVIEW
+        before: RoundReview = construction.read_json(path, step="archehr import")
+        form = before.get("release", form)
+    if options.note_source is not None:
+        form["note_source"] = options.note_source
+    if options.dev is not None:
+        form["dev"] = options.dev
+    if options.seed is not None:
+        form["seed"] = options.seed
     if form["note_source"] not in ("", *NOTE_SOURCES):
         raise UsageError(
             f"--note-source must be one of {', '.join(NOTE_SOURCES)}, got {form['note_source']!r}."
@@ -166,7 +189,7 @@ def _merged(
 
 def _marks(
     before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]]
-) -> list[dict[str, Any]]:
+) -> list[MarkRecord]:
     told = ((before[name], each) for name in readings for each in readings[name])
     return [
         {
@@ -178,7 +201,7 @@ def _marks(
     ]
 
 
-def _counts(cases: Sequence[OwnCase]) -> dict[str, Any]:
+def _counts(cases: Sequence[OwnCase]) -> CaseCounts:
     labels = Counter(label for case in cases for label in case.annotation.labels.values())
     words = [len(answer_text(case.annotation.answer).split()) for case in cases]
     return {
@@ -214,7 +237,10 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
     } | reading.context
     kept = kept_paragraphs(case.sentences, wanted)
     if not kept:
-        return f"case {case.id}: every sentence is not-relevant in the sheet of {reading.reviewer}, so nothing is left of the note"
+        return (
+            f"case {case.id}: every sentence is not-relevant in the sheet of {reading.reviewer}, "
+            "so nothing is left of the note"
+        )
     ids = {sentence.id: str(number) for number, sentence in enumerate(kept, start=1)}
     lost = sorted(
         {cited for sentence in said.answer for cited in sentence.citations if cited not in ids},
@@ -222,8 +248,9 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
     )
     if lost:
         return (
-            f"case {case.id}: the answer in the sheet of {reading.reviewer} cites sentences {', '.join(lost)}, of whose paragraphs "
-            "everything is not-relevant; mark what the answer needs, or context"
+            f"case {case.id}: the answer in the sheet of {reading.reviewer} cites sentences "
+            f"{', '.join(lost)}, of whose paragraphs everything is not-relevant; mark what the "
+            "answer needs, or context"
         )
     paragraphs = {
         name: str(number)
@@ -246,7 +273,7 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
     )
 
 
-def _changes(case: OwnCase, reading: Reading) -> Iterator[dict[str, Any]]:
+def _changes(case: OwnCase, reading: Reading) -> Iterator[Change]:
     found = [(_row(reading, *each), each) for each in _differences(case.annotation, reading)]
     for (kind, number), row in reading.rows.items():
         if said := row.cells["comment"].strip():
@@ -366,7 +393,7 @@ _MARK_FIELDS: Final = {
 
 def label_agreement(
     before: Sequence[str], after: Sequence[str], clusters: Sequence[str]
-) -> dict[str, Any]:
+) -> LabelAgreement:
     """Compares two labels of each sentence.
 
     Clusters are the sentences' cases, which the bootstrap for kappa draws whole.
@@ -400,22 +427,25 @@ def label_agreement(
     }
 
 
-def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> dict[str, Any]:
-    """Compares labels, questions, focus areas and answers' words after a round with those before, over the cases that both have."""
-    from medical_tasks.scoring.estimates import as_json
-    from medical_tasks.scoring.means import ratio_interval
+def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase]) -> RoundChanges:
+    """Compares a round with the one before, over the cases that both have.
 
+    Args:
+        before: The cases before the round, by id.
+        after: The cases after it. A case is in one round alone where it was left out.
+
+    Returns:
+        How labels agree; how many clinicians' questions and focus areas changed; how many answers did,
+        and how many of their words are left.
+
+    Raises:
+        UsageError: When no case is in both.
+    """
     pairs = [(case, after[name]) for name, case in before.items() if name in after]
     if not pairs:
         raise UsageError("two rounds have no case in common, so nothing can be compared.")
     one = [label for case, _ in pairs for label in _labels(case)]
     other = [label for _, case in pairs for label in _labels(case)]
-    answers = [
-        retained_words(*(answer_text(each.annotation.answer) for each in pair))
-        for pair in pairs
-        if pair[0].annotation.answer
-    ]
-    kept, words = [each for each, _ in answers], [each for _, each in answers]
     return {
         "cases": len(pairs),
         "labels": label_agreement(
@@ -423,15 +453,24 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
         ),
         "questions_changed": sum(a.annotation.question != b.annotation.question for a, b in pairs),
         "focus_changed": sum(a.annotation.phrases != b.annotation.phrases for a, b in pairs),
-        "answers": {
-            "answers": len(answers),
-            "changed": sum(
-                a.annotation.answer != b.annotation.answer for a, b in pairs if a.annotation.answer
-            ),
-            "words": sum(words),
-            "words_retained": sum(kept),
-            "retained": as_json(ratio_interval(kept, words)) if answers else None,
-        },
+        "answers": _answer_changes([pair for pair in pairs if pair[0].annotation.answer]),
+    }
+
+
+def _answer_changes(pairs: Sequence[tuple[OwnCase, OwnCase]]) -> AnswerChanges:
+    """Compares answers after a round with those before, of cases that had one."""
+    from medical_tasks.scoring.estimates import as_json
+    from medical_tasks.scoring.means import ratio_interval
+
+    answers = [(before.annotation.answer, after.annotation.answer) for before, after in pairs]
+    counts = [retained_words(answer_text(before), answer_text(after)) for before, after in answers]
+    kept, words = [count for count, _ in counts], [count for _, count in counts]
+    return {
+        "answers": len(answers),
+        "changed": sum(before != after for before, after in answers),
+        "words": sum(words),
+        "words_retained": sum(kept),
+        "retained": as_json(ratio_interval(kept, words)) if answers else None,
     }
 
 
@@ -448,7 +487,7 @@ def _labels(case: OwnCase) -> list[str]:
     return [case.annotation.labels[sentence.id] for sentence in case.sentences]
 
 
-def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
+def _among_annotators(folder: Path, number: int) -> list[AnnotatorAgreement]:
     place = rounds.round_folder(folder, number)
     files.checked_step(
         place / rounds.MARKS,
@@ -462,15 +501,15 @@ def _among_annotators(folder: Path, number: int) -> list[dict[str, Any]]:
         marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values[
             "labels"
         ]
-    found = []
-    for names, both, first, second in construction.each_two(marks):
+    found: list[AnnotatorAgreement] = []
+    for names, both, first, second in annotation.pairs_of_people(marks):
         clusters = [name for name, labels in zip(both, first, strict=True) for _ in labels]
         labels = label_agreement([*chain(*first)], [*chain(*second)], clusters)
         found.append({"annotators": names, "cases": len(both), **labels})
     return found
 
 
-def measure_agreement(folder: Path) -> dict[str, Any]:
+def measure_agreement(folder: Path) -> Agreement:
     """Measures every round that was imported, and writes `agreement.json`.
 
     Names, counts and figures, no text.
@@ -478,10 +517,11 @@ def measure_agreement(folder: Path) -> dict[str, Any]:
     last = rounds.latest(folder, rounds.REVIEW)
     if not last:
         raise MissingError(
-            f"{folder}: no sheets were imported yet. Do it first: medical-tasks construct archehr import."
+            f"{folder}: no sheets were imported yet. Do it first: medical-tasks construct archehr "
+            "import."
         )
     cases = {number: rounds.cases_of(folder, number) for number in range(1, last + 1)}
-    made = {
+    made: Agreement = {
         "schema_version": 1,
         "words": WORDS,
         "rounds": [

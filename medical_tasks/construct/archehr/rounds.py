@@ -19,6 +19,7 @@ import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.archehr_qa.release import LABELS, AnswerSentence, Sentence
 from medical_tasks.construct.archehr import files
 from medical_tasks.construct.archehr.files import one_line, without_controls
+from medical_tasks.construct.archehr.forms import CaseRecord, RoundShares
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.json_records import Field, is_list_of, is_text, one_of
@@ -32,24 +33,36 @@ _HEADING_WORDS: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Annotation:
-    """What annotators say of a case; empty before anybody did."""
+    """What annotators say of a case; empty before anybody did.
 
-    phrases: tuple[str, ...] = ()  # the parts of the message that ask
-    question: str = ""  # as a clinician would put it
-    labels: Mapping[str, str] = field(default_factory=dict)  # sentence id to label
+    Attributes:
+        phrases: The parts of the message that ask.
+        question: As a clinician would put it.
+        labels: Sentence id to label.
+    """
+
+    phrases: tuple[str, ...] = ()
+    question: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
     answer: tuple[AnswerSentence, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnCase:
-    """A case."""
+    """A case.
+
+    Attributes:
+        narrative: The message, adapted to the note, on one line.
+        sentences: Of the note, or of the excerpt; on one line each.
+        annotation: So far.
+    """
 
     id: str
     post_id: str
     document_id: str
-    narrative: str  # the message, adapted to the note, on one line
-    sentences: tuple[Sentence, ...]  # of the note, or of the excerpt; on one line each
-    annotation: Annotation = field(default_factory=Annotation)  # so far
+    narrative: str
+    sentences: tuple[Sentence, ...]
+    annotation: Annotation = field(default_factory=Annotation)
 
 
 _TEXTS: Final = construction.private_field(is_list_of(is_text()))
@@ -81,7 +94,7 @@ def write_cases(path: Path, cases: Iterable[OwnCase]) -> str:
     return construction.write_lines(path, map(_record, cases))
 
 
-def _record(case: OwnCase) -> dict[str, Any]:
+def _record(case: OwnCase) -> CaseRecord:
     said = case.annotation
     return {
         "id": case.id,
@@ -198,17 +211,20 @@ def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
     return load_cases(place / CASES, step="import" if number else "sheet")
 
 
-def load_shares(folder: Path, number: int) -> dict[str, Any]:
+def load_shares(folder: Path, number: int) -> RoundShares:
     """Reads who has which cases of a round."""
     if number < 1:
         raise MissingError(
-            f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr sheet."
+            f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr "
+            "sheet."
         )
-    shares = construction.read_json(round_folder(folder, number) / SHARES, step="archehr sheet")
+    shares: RoundShares = construction.read_json(
+        round_folder(folder, number) / SHARES, step="archehr sheet"
+    )
     before = round_folder(folder, number - 1) / CASES
     if not before.exists() or shares.get("cases_sha256") != file_sha256(before):
         raise UsageError(
-            f"{before}: was changed since the sheets of round {number} were written of it. Import the round before again as it "
-            "was, or begin the rounds anew in another --folder."
+            f"{before}: was changed since the sheets of round {number} were written of it. Import "
+            "the round before again as it was, or begin the rounds anew in another --folder."
         )
     return shares

@@ -12,13 +12,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import medical_tasks.construct.shared as construction
+import medical_tasks.construct.annotation as annotation
 from medical_tasks.benchmarks.archehr_qa.release import AnswerSentence
+from medical_tasks.construct.annotation import LEAVE
 from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.align import chosen_cases
 from medical_tasks.construct.archehr.files import one_line
+from medical_tasks.construct.archehr.forms import RoundShares
 from medical_tasks.construct.archehr.release_files import phrase_places
 from medical_tasks.construct.archehr.rounds import (
     ESSENTIAL,
@@ -30,7 +32,6 @@ from medical_tasks.construct.archehr.rounds import (
 )
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
-from medical_tasks.io.cell_forms import is_formula_error
 from medical_tasks.io.files import make_folder
 from medical_tasks.io.tables import TableRow
 
@@ -87,7 +88,7 @@ def export_sheets(
     chosen: Sequence[Path] = (),
     overlap: int = 0,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> RoundShares:
     """Writes a sheet a reviewer, for the next round, with `overlap` cases for everybody.
 
     Returns `shares.json` and the round.
@@ -98,30 +99,32 @@ def export_sheets(
         cases = _first_cases(folder, before, chosen)
     elif chosen:
         raise UsageError(
-            f"construct archehr sheet takes no PATH for round {number}: cases are chosen before the first round."
+            f"construct archehr sheet takes no PATH for round {number}: cases are chosen before "
+            "the first round."
         )
     else:
         cases = rounds.cases_of(folder, number - 1)
-    made: dict[str, Any] = {
+    made: RoundShares = {
         "schema_version": 1,
         "round": number,
         "cases_sha256": file_sha256(before / rounds.CASES),
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
-        **construction.shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
+        **annotation.shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
     }
     make_folder(place)
     refusal = (
-        f"{place}: sheets of round {number} were exported of other cases or with other settings, and somebody may be at work "
-        "on them. Repeat that command, or move this folder away to export them anew."
+        f"{place}: sheets of round {number} were exported of other cases or with other settings, "
+        "and somebody may be at work on them. Repeat that command, or move this folder away to "
+        "export them anew."
     )
-    construction.keep_once(place / rounds.SHARES, made, step="archehr sheet", refusal=refusal)
+    annotation.keep_once(place / rounds.SHARES, made, step="archehr sheet", refusal=refusal)
     sheets = make_folder(place / rounds.SHEETS)
     files.write_guidelines(sheets)
     own = made["sheets"].items()
     rows = {name: _all_rows(cases, ids, {"round": number, "reviewer": name}) for name, ids in own}
-    construction.write_sheets(sheets, COLUMNS, rows)
+    annotation.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
@@ -134,8 +137,9 @@ def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[s
     there = rounds.cases_of(folder, 0)
     if list(there.values()) != cases:
         raise UsageError(
-            f"{rounds.round_folder(folder, 1)}: sheets of other cases were exported, and somebody may be at work on them. Choose "
-            "as before, or move round_0 and round_1 away to begin anew."
+            f"{rounds.round_folder(folder, 1)}: sheets of other cases were exported, and somebody "
+            "may be at work on them. Choose as before, or move round_0 and round_1 away to begin "
+            "anew."
         )
     return there
 
@@ -155,7 +159,6 @@ heading."""
 _MARKS: Final = {name[:1]: name for name in (ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT, CONTEXT)}
 _SPELT: Final = {**_MARKS, **{name: name for name in _MARKS.values()}, "not relevant": NOT_RELEVANT}
 _CITED: Final = re.compile(r"\|\s*[0-9]{1,5}(?:\s*,\s*[0-9]{1,5})*\s*\|")
-_LEAVE: Final = "leave that column as it was"
 
 Key = tuple[str, str]
 """Kind and number of a row."""
@@ -163,22 +166,33 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What an annotator made of a case."""
+    """What an annotator made of a case.
+
+    Attributes:
+        context: Ids of sentences that are marked as context.
+        rows: Kind and number to the row.
+    """
 
     reviewer: str
     annotation: Annotation
-    context: frozenset[str]  # ids of sentences that are marked as context
-    rows: Mapping[Key, TableRow]  # kind and number to the row
+    context: frozenset[str]
+    rows: Mapping[Key, TableRow]
 
 
 @dataclass(kw_only=True)
 class SheetCheck:
-    """Sheets so far: what was read of them, and all that is wrong."""
+    """Sheets so far: what was read of them, and all that is wrong.
+
+    Attributes:
+        cases: Id to case, as the sheets showed them.
+        sheets: Reviewer to ids of cases.
+        blank: The label of a sentence without one; "" where each must have one.
+    """
 
     number: int
-    cases: Mapping[str, OwnCase]  # id to case, as the sheets showed them
-    sheets: Mapping[str, Sequence[str]]  # reviewer to ids of cases
-    blank: str = ""  # the label of a sentence without one; "" where each must have one
+    cases: Mapping[str, OwnCase]
+    sheets: Mapping[str, Sequence[str]]
+    blank: str = ""
     problems: list[str] = field(default_factory=list)
     _rows: dict[tuple[str, str], dict[Key, TableRow]] = field(default_factory=dict)
 
@@ -194,16 +208,20 @@ class SheetCheck:
 
     def _place(self, row: TableRow, reviewer: str, case_id: str, key: Key) -> str | None:
         if row.cells["round"].strip() != str(self.number):
-            return f"{row.place('round')}: must be {self.number}, the round that is read back; give the sheets of that round"
-        if reviewer not in self.sheets:
-            return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; {_LEAVE}"
+            return (
+                f"{row.place('round')}: must be {self.number}, the round that is read back; give "
+                "the sheets of that round"
+            )
+        if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
+            return problem
         if case_id not in self.sheets[reviewer]:
-            return f"{row.place('case_id')}: is no case in the sheet of {reviewer}; {_LEAVE}"
+            return f"{row.place('case_id')}: is no case in the sheet of {reviewer}; {LEAVE}"
         if key[0] not in KINDS:
-            return f"{row.place('kind')}: must be one of {', '.join(KINDS)}; {_LEAVE}"
+            return f"{row.place('kind')}: must be one of {', '.join(KINDS)}; {LEAVE}"
         there = self._rows.get((reviewer, case_id), {}).get(key)
         if there is not None:
-            return f"{row.place('number')}: {key[0]} {key[1]} of case {case_id} stands in {there.path}, row {there.number}, already"
+            what = f"{key[0]} {key[1]} of case {case_id}"
+            return annotation.stands_already(row, "number", what, there)
         if key[0] in ("focus", "answer"):
             known = set(map(str, range(1, 100)))
         else:
@@ -213,7 +231,7 @@ class SheetCheck:
                 else {"1"}
             )
         if key[1] not in known:
-            return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {_LEAVE}"
+            return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {LEAVE}"
         return None
 
     def given(self) -> list[str]:
@@ -221,7 +239,10 @@ class SheetCheck:
         return sorted({reviewer for reviewer, _ in self._rows})
 
     def readings(self) -> dict[str, list[Reading]]:
-        """Checks what the rows say; case id to the readings of it, complete where there are no problems."""
+        """Checks what the rows say.
+
+        Case id to the readings of it, complete where there are no problems.
+        """
         found: dict[str, list[Reading]] = {}
         for reviewer in self.given():
             for case_id in self.sheets[reviewer]:
@@ -239,9 +260,9 @@ class SheetCheck:
             and (row["text"] or row["kind"] == "question")
         ]
         if lost:
-            more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
             self.problems.append(
-                f"the sheet of {reviewer}: rows of case {case.id} are lost ({', '.join(lost[:5])}{more})"
+                f"the sheet of {reviewer}: rows of case {case.id} are lost "
+                f"({annotation.first_few(lost)})"
             )
         for (kind, _), row in rows.items():
             self.problems += _misplaced(kind, row)
@@ -271,7 +292,8 @@ class SheetCheck:
         if not label:
             said = f"got a text of {len(mark)} characters" if mark else "is empty"
             self.problems.append(
-                f"{row.place('relevance')}: must be {', '.join(_MARKS.values())} or its first letter, {said}"
+                f"{row.place('relevance')}: must be {', '.join(_MARKS.values())} or its first "
+                f"letter, {said}"
             )
         return label
 
@@ -283,7 +305,8 @@ class SheetCheck:
         ):
             if place < 0:
                 self.problems.append(
-                    f"{row.place('text')}: does not stand in the message of case {case.id}; copy its words as they are"
+                    f"{row.place('text')}: does not stand in the message of case {case.id}; copy "
+                    "its words as they are"
                 )
         if not phrases and said:
             self.problems.append(
@@ -317,7 +340,8 @@ class SheetCheck:
             ids = {part.strip() for part in cited.strip("|").split(",")} if cited else set()
             if ids - set(known):
                 self.problems.append(
-                    f"{row.place('citations')}: case {case.id} has no sentences {', '.join(sorted(ids - set(known)))}"
+                    f"{row.place('citations')}: case {case.id} has no sentences "
+                    f"{', '.join(sorted(ids - set(known)))}"
                 )
             if text:
                 cites = tuple(each for each in known if each in ids)
@@ -336,8 +360,8 @@ def _misplaced(kind: str, row: TableRow) -> Iterator[str]:
     for column, of in (("relevance", "sentence"), ("citations", "answer")):
         if kind != of and row.cells[column].strip():
             yield f"{row.place(column)}: must be empty; it is for rows of the kind {of}"
-    if is_formula_error(row.cells["text"].strip()):
-        yield f"{row.place('text')}: is the error of a formula; type the text again, with an apostrophe before it"
+    if problem := annotation.formula_problem(row, "text"):
+        yield problem
 
 
 def _changed(case: OwnCase, rows: Mapping[Key, TableRow]) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
 
 from medical_tasks.benchmarks.archehr_qa.declarations import DATASET
+from medical_tasks.construct.annotation import parse_names
 from medical_tasks.construct.archehr import codes, files, rounds
 from medical_tasks.construct.archehr.align import TOP, align_posts
+from medical_tasks.construct.archehr.forms import CodedPosts, LabelAgreement
 from medical_tasks.construct.archehr.posts import filter_posts
 from medical_tasks.construct.archehr.review import (
     ReviewOptions,
@@ -25,10 +25,11 @@ from medical_tasks.construct.options import (
     ArchehrImport,
     ArchehrSheet,
 )
-from medical_tasks.construct.shared import check_answered, checked_seed, numbers, parse_names
+from medical_tasks.construct.shared import check_answered, checked_seed, numbers
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell, tell_private
 from medical_tasks.io.table import align
+from medical_tasks.scoring.estimates import Figure
 
 
 def _filter(arguments: ArchehrFilter) -> int:
@@ -39,10 +40,11 @@ def _filter(arguments: ArchehrFilter) -> int:
     return tell_private(arguments.folder)
 
 
-def _expand(arguments: ArchehrExpand) -> int:
+def _check_expand(arguments: ArchehrExpand) -> None:
+    """Refuses options that contradict each other, or that say nothing of what to expand."""
     notes, dictionary = arguments.codes, arguments.dictionary
     file, model = arguments.post_codes, arguments.model
-    for wrong, said in (
+    for wrong, problem in (
         (
             (notes is None) != (dictionary is None),
             " needs --codes and --dictionary together. See: --help",
@@ -50,7 +52,8 @@ def _expand(arguments: ArchehrExpand) -> int:
         (model and file, " takes --model or --post-codes, not both."),
         (
             not (notes or model or file),
-            " needs --codes with --dictionary for the notes, --model or --post-codes for the messages, or both.",
+            " needs --codes with --dictionary for the notes, --model or --post-codes for the "
+            "messages, or both.",
         ),
         (
             not model and (arguments.model_args or arguments.tries or arguments.max_new_tokens),
@@ -58,33 +61,42 @@ def _expand(arguments: ArchehrExpand) -> int:
         ),
     ):
         if wrong:
-            raise UsageError(f"construct archehr expand{said}")
-    if notes is not None and dictionary is not None:
-        made = codes.expand_notes(arguments.folder, notes, dictionary)
+            raise UsageError(f"construct archehr expand{problem}")
+
+
+def _expand(arguments: ArchehrExpand) -> int:
+    _check_expand(arguments)
+    if arguments.codes is not None and arguments.dictionary is not None:
+        notes = codes.expand_notes(arguments.folder, arguments.codes, arguments.dictionary)
         tell(
-            f"{made['admissions']:,} admissions have descriptions; {made['without_description']:,} of "
-            f"{made['codes']:,} codes have none.",
-            **numbers(made),
+            f"{notes['admissions']:,} admissions have descriptions; "
+            f"{notes['without_description']:,} of {notes['codes']:,} codes have none.",
+            **numbers(notes),
         )
-    asked = codes.codes_from_model(arguments, model) if model else None
-    found = asked or (codes.codes_from_file(arguments.folder, file) if file else None)
-    if found is not None:
-        again = f" Replies asked for again: {found['asked_again']:,}." if asked else ""
-        tell(
-            f"{found['with_codes']:,} of {found['posts']:,} messages have codes, {found['codes']:,} in all.{again}",
-            **numbers(found),
-        )
+    if arguments.post_codes:
+        _tell_coded(codes.codes_from_file(arguments.folder, arguments.post_codes))
+    if not arguments.model:
+        return tell_private(arguments.folder)
+
+    coded = codes.codes_from_model(arguments, arguments.model)
+    _tell_coded(coded, f" Replies asked for again: {coded['asked_again']:,}.")
     tell_private(arguments.folder)
-    if asked:
-        then = "They are searched by their own words alone. "
-        check_answered(
-            asked["failed_posts"],
-            asked["posts"],
-            "messages have no usable reply",
-            then=then,
-            file="expand.json",
-        )
+    check_answered(
+        coded["failed_posts"],
+        coded["posts"],
+        "messages have no usable reply",
+        then="They are searched by their own words alone. ",
+        file="expand.json",
+    )
     return 0
+
+
+def _tell_coded(coded: CodedPosts, again: str = "") -> None:
+    tell(
+        f"{coded['with_codes']:,} of {coded['posts']:,} messages have codes, {coded['codes']:,} in "
+        f"all.{again}",
+        **numbers(coded),
+    )
 
 
 def _align(arguments: ArchehrAlign) -> int:
@@ -92,10 +104,12 @@ def _align(arguments: ArchehrAlign) -> int:
         arguments.source, arguments.folder, top=TOP if arguments.top is None else arguments.top
     )
     tell(
-        f"{made['candidates']:,} candidates among {made['notes']:,} notes ({made['notes_with_codes']:,} with descriptions of "
-        f"codes), for {made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
-        f"{arguments.folder / files.CANDIDATES_SHEET}: write yes in the column chosen where the note answers the message, and in "
-        "narrative the message as it fits the note, where it must be changed.",
+        f"{made['candidates']:,} candidates among {made['notes']:,} notes "
+        f"({made['notes_with_codes']:,} with descriptions of codes), for "
+        f"{made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
+        f"{arguments.folder / files.CANDIDATES_SHEET}: write yes in the column chosen where the "
+        "note answers the message, and in narrative the message as it fits the note, where it "
+        "must be changed.",
         **numbers(made),
     )
     return tell_private(arguments.folder)
@@ -114,8 +128,9 @@ def _sheet(arguments: ArchehrSheet) -> int:
         tell(f"{place / name}.csv: {len(ids):,} cases")
     tell(f"{place / 'guidelines.txt'}: what annotators go by")
     tell(
-        f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, relevance in those of sentences "
-        "(essential, supplementary, not-relevant, context, or the first letter), citations of an answer as |1,2|.",
+        f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, "
+        "relevance in those of sentences (essential, supplementary, not-relevant, context, or "
+        "the first letter), citations of an answer as |1,2|.",
         round=made["round"],
         sheets={name: len(ids) for name, ids in made["sheets"].items()},
     )
@@ -129,9 +144,10 @@ def _import(arguments: ArchehrImport) -> int:
     made = import_sheets(arguments.folder, arguments.paths, options)
     labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
     tell(
-        f"Round {made['round']}: {made['cases']:,} cases, {made['sentences']:,} sentences ({labels}). Without an essential "
-        f"sentence: {made['without_essential']:,} cases; without an answer: {made['without_answer']:,}; without citing "
-        f"every essential sentence: {made['answers_missing_essential']:,}; over the limit of words: "
+        f"Round {made['round']}: {made['cases']:,} cases, {made['sentences']:,} sentences "
+        f"({labels}). Without an essential sentence: {made['without_essential']:,} cases; without "
+        f"an answer: {made['without_answer']:,}; without citing every essential sentence: "
+        f"{made['answers_missing_essential']:,}; over the limit of words: "
         f"{made['answers_over_word_limit']:,}.",
         **numbers(made),
         labels=made["labels"],
@@ -150,7 +166,8 @@ def _agreement(arguments: ArchehrAgreement) -> int:
                 share = edit["of_edits"]
                 edits = against["labels"]["sentences"] - against["labels"]["agreed"]
                 tell(
-                    f"  {edit['before']} to {edit['after']}: {_percent(share)} [{edit['count']:,}/{edits:,}]"
+                    f"  {edit['before']} to {edit['after']}: {_percent(share)} "
+                    f"[{edit['count']:,}/{edits:,}]"
                 )
             answers = against["answers"]
             if answers["retained"] is not None:
@@ -160,8 +177,8 @@ def _agreement(arguments: ArchehrAgreement) -> int:
                     f"{answers['changed']:,} of {answers['answers']:,} answers changed"
                 )
             tell(
-                f"  questions changed: {against['questions_changed']:,} of {against['cases']:,}, focus areas: "
-                f"{against['focus_changed']:,}"
+                f"  questions changed: {against['questions_changed']:,} of {against['cases']:,}, "
+                f"focus areas: {against['focus_changed']:,}"
             )
         for pair in each["among_annotators"]:
             tell(f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}")
@@ -171,23 +188,20 @@ def _agreement(arguments: ArchehrAgreement) -> int:
     return 0
 
 
-def _labels(made: Mapping[str, Any]) -> str:
+def _labels(made: LabelAgreement) -> str:
     kappa = made["kappa"]["value"]
     return (
-        f"the same label {_percent(made['agreement'])} ({made['agreed']:,}/{made['sentences']:,}), Cohen's kappa "
-        f"{'n/a' if kappa is None else f'{kappa:.3f}'}"
+        f"the same label {_percent(made['agreement'])} ({made['agreed']:,}/{made['sentences']:,}), "
+        f"Cohen's kappa {'n/a' if kappa is None else f'{kappa:.3f}'}"
     )
 
 
-def _percent(share: Mapping[str, Any]) -> str:
-    if share["value"] is None:
+def _percent(share: Figure) -> str:
+    value, low, high = share["value"], share["ci_low"], share["ci_high"]
+    if value is None:
         return "n/a"
-    ends = (
-        ""
-        if share["ci_low"] is None
-        else f" ({100 * share['ci_low']:.1f} to {100 * share['ci_high']:.1f})"
-    )
-    return f"{100 * share['value']:.1f} %{ends}"
+    ends = "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{100 * value:.1f} %{ends}"
 
 
 CONSTRUCTION = Construction(

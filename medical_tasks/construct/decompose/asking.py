@@ -30,11 +30,17 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """Where a command's outcome goes."""
+    """Where a command's outcome goes.
 
-    out: Path  # the file
-    work: Path  # folder of what the command keeps
-    private: bool  # whether the texts are credentialed
+    Attributes:
+        out: The file.
+        work: Folder of what the command keeps.
+        private: Whether the texts are credentialed.
+    """
+
+    out: Path
+    work: Path
+    private: bool
 
 
 def written_to(arguments: Decompose, *, private: bool) -> Written:
@@ -62,11 +68,13 @@ def read_request(arguments: Decompose, task: TaskSpec, *, texts: str) -> JudgeRe
     )
     if request is None or arguments.judge is None:
         raise UsageError(
-            f"which model takes the {texts} apart? medical-tasks decompose ... --judge J. See: --help"
+            f"which model takes the {texts} apart? medical-tasks decompose ... --judge J. See: "
+            "--help"
         )
     if arguments.judging not in (None, "single") or arguments.votes not in (None, 1):
         raise UsageError(
-            f"--judging and --votes: each of the {texts} is taken apart once, by one call. Leave them out."
+            f"--judging and --votes: each of the {texts} is taken apart once, by one call. Leave "
+            "them out."
         )
     return replace(request, mode="single", options=replace(request.options, votes=1))
 
@@ -137,8 +145,8 @@ def _check_out(written: Written, sources: Sequence[Path]) -> None:
         raise UsageError(f"{out}: is the source itself. Give --out another name.")
     if file_sha256(out) not in _known(written.work):
         raise UsageError(
-            f"{out}: is there already, and is not as an earlier run of this command left it. Somebody may have gone over it "
-            "since. Give --out another name, or move it away."
+            f"{out}: is there already, and is not as an earlier run of this command left it. "
+            "Somebody may have gone over it since. Give --out another name, or move it away."
         )
 
 

@@ -14,7 +14,8 @@ def run(arguments: Decompose) -> int:
         stray = [f"--{option}" for option in each.options if getattr(arguments, option) is not None]
         if stray and name != arguments.benchmark:
             raise UsageError(
-                f"decompose {arguments.benchmark} takes no {', '.join(stray)}. Leave it out, or say: decompose {name}"
+                f"decompose {arguments.benchmark} takes no {', '.join(stray)}. Leave it out, or "
+                f"say: decompose {name}"
             )
     return known[arguments.benchmark].run(arguments)
 

@@ -50,16 +50,7 @@ def run(arguments: Decompose) -> int:
     """Takes the texts apart; exit code 5 when the judge left some."""
     if arguments.side is None:
         raise UsageError("decompose doclens needs --side reference or --side output. See: --help")
-    tasks = parse_task_names(arguments.task or _OWN_TASK)
-    if len(tasks) != 1 or tasks[0].benchmark.name != _DOCLENS:
-        raise UsageError(
-            f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got {arguments.task!r}."
-        )
-    task = tasks[0]
-    if task.options["form"] == "question":
-        raise UsageError(
-            f"{task.name}: a question is one claim, so there is nothing to take apart."
-        )
+    task = _task(arguments.task)
     spec = dataset_spec(task.dataset)
     request = read_request(arguments, task, texts="texts")
     subjects = [
@@ -90,15 +81,12 @@ def run(arguments: Decompose) -> int:
         failed = {name: found.reason for name, found in made.items() if isinstance(found, Unscored)}
         if len(failed) < len(parts):
             write_draft(written, claims_text(parts, made, side=arguments.side))
-            count = sum(len(found) for found in made.values() if not isinstance(found, Unscored))
-            blank = len(parts) - len(made)
-            tell(
-                f"{len(made) - len(failed)} texts taken apart into {count} claims, in {written.out}"
-                + (f"; {blank} are blank and have none" if blank else ""),
-                texts=len(made) - len(failed),
-                claims=count,
-                blank=blank,
-                out=written.out,
+            claims = [found for found in made.values() if not isinstance(found, Unscored)]
+            _tell_written(
+                written.out,
+                texts=len(claims),
+                claims=sum(map(len, claims)),
+                blank=len(parts) - len(made),
             )
             name = "claims" if arguments.side == "reference" else "output_claims"
             tell(f"Go over them, then score with --task-args {name}={written.out}")
@@ -109,13 +97,40 @@ def run(arguments: Decompose) -> int:
         return 0
 
 
+def _task(requested: str | None) -> TaskSpec:
+    """The task whose texts are taken apart; notes of one's own where none is named."""
+    tasks = parse_task_names(requested or _OWN_TASK)
+    if len(tasks) != 1 or tasks[0].benchmark.name != _DOCLENS:
+        raise UsageError(
+            f"--task takes one task of DocLens, such as {_OWN_TASK} or aci_bench; got "
+            f"{requested!r}."
+        )
+    if tasks[0].options["form"] == "question":
+        raise UsageError(
+            f"{tasks[0].name}: a question is one claim, so there is nothing to take apart."
+        )
+    return tasks[0]
+
+
+def _tell_written(out: Path, *, texts: int, claims: int, blank: int) -> None:
+    tell(
+        f"{texts} texts taken apart into {claims} claims, in {out}"
+        + (f"; {blank} are blank and have none" if blank else ""),
+        texts=texts,
+        claims=claims,
+        blank=blank,
+        out=out,
+    )
+
+
 def _parts(arguments: Decompose, task: TaskSpec, spec: DatasetSpec) -> Sequence[Part]:
     source: Path | None = arguments.source
     if source is not None:
         for name in ("data", "config", "split"):
             if getattr(arguments, name) is not None:
                 raise UsageError(
-                    f"--source and --{name}: the texts are in a file or a built dataset. Leave one out."
+                    f"--source and --{name}: the texts are in a file or a built dataset. Leave one "
+                    "out."
                 )
     if arguments.side == "output":
         if source is None:
@@ -157,8 +172,8 @@ def _own_sections(text: OwnText) -> Iterator[Part]:
     for section in text.sections:
         if section not in SECTIONS:
             raise UsageError(
-                f"example_id {text.id}: a note has the sections {', '.join(SECTIONS)}, and this record others as well. Rename "
-                "reference_SECTION, or leave it out."
+                f"example_id {text.id}: a note has the sections {', '.join(SECTIONS)}, and this "
+                "record others as well. Rename reference_SECTION, or leave it out."
             )
     divided = text.sections or divide_note(text.reference)
     return (_part(text.id, section, divided.get(section, "")) for section in SECTIONS)
@@ -180,8 +195,8 @@ def _blank_item(answer: Answer, task: TaskSpec) -> Item:
     section = answer.id.rpartition("/")[2]
     if form == "section" and section not in SECTIONS:
         raise UsageError(
-            f"{answer.place}: an id of {task.name} is ENCOUNTER/SECTION, with one of {', '.join(SECTIONS)}. Outputs of whole notes "
-            "are taken apart with --task aci_bench."
+            f"{answer.place}: an id of {task.name} is ENCOUNTER/SECTION, with one of "
+            f"{', '.join(SECTIONS)}. Outputs of whole notes are taken apart with --task aci_bench."
         )
     fields = {
         "form": form,

@@ -276,8 +276,9 @@ def run(arguments: Decompose) -> int:
             tell(said, answers=len(done), statements=statements, out=written.out)
             if importance == "must":
                 tell(
-                    "All of them stand under Must_have. Which are a must and which are nice to have is for a clinician to say: "
-                    "check each statement, then move what is only nice to have."
+                    "All of them stand under Must_have. Which are a must and which are nice to "
+                    "have is for a clinician to say: check each statement, then move what is only "
+                    "nice to have."
                 )
             else:
                 tell(

@@ -1,6 +1,7 @@
-"""Models' answers for clinicians to mark, without a name on them (paper, appendix F.2), and their marks read back.
+"""Models' answers for clinicians to mark, and their marks read back (paper, appendix F.2).
 
-Whose they are is in `key.json` alone. Marks become a table of scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
+No model's name stands on an answer: whose it is is in `key.json` alone. Marks become a table of
+scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, cast
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.construct.ehrnoteqa import files
+from medical_tasks.construct.ehrnoteqa.forms import AnswerKey, AnswerRecord
 from medical_tasks.construct.ehrnoteqa.review import NOTES_FOLDER, write_notes
 from medical_tasks.construct.options import EhrnoteqaAnswerSheet
 from medical_tasks.construct.shared import file_name
-from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import run_data, subset
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.io.cells import escaped
@@ -42,13 +44,13 @@ COLUMNS: Final = (
 _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "open"}
 
 
-def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
+def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
     """Writes sheets, notes, answers and key, as parsed options say.
 
     Sheets that are there stay, so a stopped export goes on.
     """
     check_least({"--max-samples": arguments.max_samples})
-    folder, reviewers = arguments.out, construction.parse_names(arguments.reviewers)
+    folder, reviewers = arguments.out, annotation.parse_names(arguments.reviewers)
     overlap, seed = arguments.overlap or 0, construction.checked_seed(arguments.seed)
     items, gold, said = _collected(arguments)
     models = sorted(said)
@@ -57,42 +59,43 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> dict[str, Any]:
     ]
     if not complete:
         raise UsageError(
-            f"no question has an answer of every model ({', '.join(models)}). Give runs of the same tasks on the same questions."
+            f"no question has an answer of every model ({', '.join(models)}). Give runs of the "
+            "same tasks on the same questions."
         )
     chosen = {item.id: item for item in subset(complete, arguments.max_samples)}
-    answers = [
+    answers: list[AnswerRecord] = [
         {"id": name, "answer_number": number, "model": model, "response": said[model][name]}
         for name in chosen
         for number, model in enumerate(_shuffled(models, f"{seed}:{name}"), start=1)
     ]
-    made: dict[str, Any] = {
+    made: AnswerKey = {
         "schema_version": 1,
         "models": models,
         "seed": seed,
         "overlap": overlap,
         "answers_sha256": construction.lines_sha256(answers),
         "left_out": len(items) - len(complete),
-        **construction.shared_sheets(list(chosen), reviewers, overlap=overlap, seed=seed),
+        **annotation.shared_sheets(list(chosen), reviewers, overlap=overlap, seed=seed),
     }
     make_folder(folder)
     refusal = f"{folder}: holds sheets of other answers or with other settings. Give another --out."
-    construction.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
+    annotation.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
     construction.write_lines(folder / ANSWERS, answers)
     sheets = make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, {item.id: item.fields["notes"] for item in chosen.values()})
     of_question = {
-        name: list(group) for name, group in groupby(answers, key=lambda each: str(each["id"]))
+        name: list(group) for name, group in groupby(answers, key=lambda each: each["id"])
     }
     rows = {
         reviewer: [
             _row(number, chosen[name], gold[name], answer, reviewer)
             for number, name in enumerate(ids, start=1)
             for answer in of_question[name]
-            if str(answer["response"]).strip()  # what says nothing is wrong, without a clinician
+            if answer["response"].strip()  # what says nothing is wrong, without a clinician
         ]
         for reviewer, ids in made["sheets"].items()
     }
-    construction.write_sheets(sheets, COLUMNS, rows)
+    annotation.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
@@ -117,8 +120,8 @@ def _collected(
         names = [name for name in results["tasks"] if name in _OPEN]
         if not names:
             raise UsageError(
-                f"{run}: no open-ended task of EHRNoteQA in it ({', '.join(results['tasks'])}); clinicians mark answers to "
-                f"{', '.join(_OPEN)}."
+                f"{run}: no open-ended task of EHRNoteQA in it ({', '.join(results['tasks'])}); "
+                f"clinicians mark answers to {', '.join(_OPEN)}."
             )
         for name in names:
             task, recipe = _OPEN[name], results["tasks"][name]["recipe"]
@@ -127,7 +130,8 @@ def _collected(
                 answered = run_responses(task, data, recipe, run, upstream=arguments.upstream)
             if rows.setdefault(name, data.revision["rows_sha256"]) != data.revision["rows_sha256"]:
                 raise UsageError(
-                    f"{run}: {name} ran on other rows than in the runs before. Give runs on the same data."
+                    f"{run}: {name} ran on other rows than in the runs before. Give runs on the "
+                    "same data."
                 )
             model = str(recipe["model"]["name"])
             own = answers.setdefault(model, {})
@@ -137,13 +141,14 @@ def _collected(
             for name_of_item, text in answered.items():
                 if own.setdefault(name_of_item, text) != text:
                     raise UsageError(
-                        f"{run}: {model} answered question {name_of_item} in a run before, and differently. Give one run a model."
+                        f"{run}: {model} answered question {name_of_item} in a run before, and "
+                        "differently. Give one run a model."
                     )
     return items, gold, answers
 
 
 def _row(
-    number: int, item: Item, gold: str, answer: Mapping[str, Any], reviewer: str
+    number: int, item: Item, gold: str, answer: AnswerRecord, reviewer: str
 ) -> dict[str, object]:
     notes = f"{NOTES_FOLDER}/{file_name(item.id)}"
     told = {
@@ -190,7 +195,7 @@ class _Marks:
         number = row.cells["answer_number"].strip()
         answer = row.cells["id"].strip(), int(number) if _NUMBER.fullmatch(number) else 0
         if row.cells["reviewer"].strip() != self.reviewer:
-            self._wrong(row, "reviewer", f"must be {self.reviewer}; leave that column as it was")
+            self._wrong(row, "reviewer", f"must be {self.reviewer}; {annotation.LEAVE}")
         elif answer not in self.expected:
             self._wrong(
                 row,
@@ -202,9 +207,7 @@ class _Marks:
                 row, "answer_number", f"answer {answer[1]} to question {answer[0]} stands twice"
             )
         elif row.cells["index"].strip() != str(self.index[answer[0]]):
-            self._wrong(
-                row, "index", f"must be {self.index[answer[0]]}; leave that column as it was"
-            )
+            self._wrong(row, "index", f"must be {self.index[answer[0]]}; {annotation.LEAVE}")
         else:
             self.seen.add(answer)
             self._mark(row, answer, row.cells["verdict"].strip().lower())
@@ -216,8 +219,8 @@ class _Marks:
         kind = next((kind for kind, marks in _KINDS.items() if mark in marks), None)
         self.kind = self.kind or kind or ""
         if kind is None:
-            self._wrong(
-                row, "verdict", f"must be o or x (or 1 or 0), got a text of {len(mark)} characters"
+            self.problems.append(
+                annotation.unknown_mark(row, "verdict", "o or x (or 1 or 0)", mark)
             )
         elif kind != self.kind:
             self._wrong(
@@ -239,17 +242,13 @@ def write_scores(
 
     An empty answer is wrong for those who marked another answer to its question.
     """
-    key = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
-    if (folder / ANSWERS).exists() and file_sha256(folder / ANSWERS) != key.get("answers_sha256"):
-        raise UsageError(
-            f"{folder / ANSWERS}: was changed since it was written. Give the folder as answer-sheet left it."
-        )
-    answers: dict[Answer, Mapping[str, Any]] = {
-        (record.values["id"], record.values["answer_number"]): record.values
-        for record in construction.read_lines(
-            folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet"
-        )
-    }
+    key: AnswerKey = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
+    if (folder / ANSWERS).exists():
+        advice = "Give the folder as answer-sheet left it."
+        construction.check_unchanged(folder / ANSWERS, key.get("answers_sha256"), advice)
+    records = construction.read_lines(folder / ANSWERS, _FIELDS, step="ehrnoteqa answer-sheet")
+    lines = (cast("AnswerRecord", record.values) for record in records)  # as `_FIELDS` checked it
+    answers = {(line["id"], line["answer_number"]): line for line in lines}
     sheets = {name: _read(folder, name, ids, answers) for name, ids in key["sheets"].items() if ids}
     refuse([problem for each in sheets.values() for problem in _problems(each, partial=partial)])
     marked = {
@@ -268,13 +267,11 @@ def write_scores(
 
 
 def _read(
-    folder: Path, name: str, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]
+    folder: Path, name: str, ids: Sequence[str], answers: Mapping[Answer, AnswerRecord]
 ) -> _Marks:
     own = set(ids)
     expected = frozenset(
-        answer
-        for answer, each in answers.items()
-        if answer[0] in own and str(each["response"]).strip()
+        answer for answer, each in answers.items() if answer[0] in own and each["response"].strip()
     )
     sheet = _Marks(
         reviewer=name,
@@ -297,14 +294,14 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
             " ..." if len(sheet.open_rows) > 5 else ""
         )
         problems.append(
-            f"the sheet of {sheet.reviewer}: {len(sheet.open_rows)} rows have no verdict (rows {rows}); to go on without, add "
-            "--partial"
+            f"the sheet of {sheet.reviewer}: {len(sheet.open_rows)} rows have no verdict (rows "
+            f"{rows}); to go on without, add --partial"
         )
     return problems
 
 
 def _with_empty(
-    sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, Mapping[str, Any]]
+    sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, AnswerRecord]
 ) -> dict[Answer, bool]:
     # Where only some questions were marked, what says nothing counts on these alone: otherwise more
     # of a model's empty answers would count than of its others.
@@ -315,13 +312,13 @@ def _with_empty(
     empty = {
         answer: False
         for answer, each in answers.items()
-        if answer[0] in own and not str(each["response"]).strip()
+        if answer[0] in own and not each["response"].strip()
     }
     return {**empty, **sheet.marks} if sheet.marks else {}
 
 
 def _percent(
-    marks: Mapping[Answer, bool], answers: Mapping[Answer, Mapping[str, Any]], model: str
+    marks: Mapping[Answer, bool], answers: Mapping[Answer, AnswerRecord], model: str
 ) -> str:
     own = [right for answer, right in marks.items() if answers[answer]["model"] == model]
     return f"{100 * sum(own) / len(own):.2f}" if own else ""
@@ -329,7 +326,7 @@ def _percent(
 
 def _write_ratings(
     path: Path,
-    answers: Mapping[Answer, Mapping[str, Any]],
+    answers: Mapping[Answer, AnswerRecord],
     marks: Mapping[str, Mapping[Answer, bool]],
 ) -> None:
     """Every answer that somebody marked; it quotes answers, so it is for its owner alone."""

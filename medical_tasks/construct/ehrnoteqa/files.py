@@ -1,16 +1,18 @@
-"""The files of a construction, one folder each, and the sampled patients read back with their notes, whole or not at all."""
+"""The files of a construction, one folder each, and the sampled patients read back.
+
+Patients are read with their notes, whole or not at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import medical_tasks.construct.shared as construction
+from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
-from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import UsageError
+from medical_tasks.construct.ehrnoteqa.forms import Sample
 from medical_tasks.io.json_records import Field
 
 SAMPLE: Final = "sample.json"
@@ -46,23 +48,22 @@ class Patient:
     level: int
     num_notes: int
     tokens: int
-    notes: tuple[Mapping[str, Any], ...]
+    notes: tuple[NoteRow, ...]
 
 
 def load_patients(folder: Path) -> list[Patient]:
     """Reads the sample of a construction."""
-    made = construction.read_json(folder / SAMPLE, step="ehrnoteqa sample")
+    sample: Sample = construction.read_json(folder / SAMPLE, step="ehrnoteqa sample")
     notes = {
         record.values["patient_id"]: record.values["notes"]
         for record in construction.read_lines(folder / NOTES, _NOTE_FIELDS, step="ehrnoteqa sample")
     }
     patients = construction.read_lines(folder / PATIENTS, _PATIENT_FIELDS, step="ehrnoteqa sample")
-    digests = made.get("sha256", {})
+    digests = sample.get("sha256", {})
     for name in (NOTES, PATIENTS):
-        if digests.get(name) != file_sha256(folder / name):
-            raise UsageError(
-                f"{folder / name}: was changed since it was written. Take the sample again, in another --folder."
-            )
+        construction.check_unchanged(
+            folder / name, digests.get(name), "Take the sample again, in another --folder."
+        )
     return [
         Patient(
             id=record.values["patient_id"],

@@ -13,13 +13,22 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
+from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow
 from medical_tasks.benchmarks.ehrnoteqa.prompts import note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.files import load_patients
+from medical_tasks.construct.ehrnoteqa.forms import (
+    Draft,
+    DraftedChoices,
+    DraftedQuestion,
+    DraftFigures,
+    Drafts,
+)
 from medical_tasks.construct.options import EhrnoteqaGenerate
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.io.files import one_line, packaged
@@ -38,7 +47,7 @@ _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "prompts.json")
 _TEMPLATE: Final = hashlib.sha256("\0".join((*_TEXTS.values(), LETTERS)).encode()).hexdigest()
 
 
-def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
+def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
     """Drafts a question for each patient, as parsed options say.
 
     Returns the content of `drafts.json`.
@@ -77,18 +86,19 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
         ]
         choices = model.ask(second, step="choices: ")
     drafts = [
-        _draft(name, questions[name], found, seed) | {"tries": [tries[name], model.tries[name]]}
-        for name, found in choices.items()
+        _draft(name, questions[name], drafted, seed, tries=[tries[name], model.tries[name]])
+        for name, drafted in choices.items()
     ]
     refusal = (
-        f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing them. The drafts are left as "
-        "they are. Move the sheets and shares.json away first, or work in another --folder."
+        f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing "
+        "them. The drafts are left as they are. Move the sheets and shares.json away first, or "
+        "work in another --folder."
     )
-    construction.check_exported(
+    annotation.check_exported(
         folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal
     )
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
-    made = {
+    made: Drafts = {
         "schema_version": 1,
         "recipe": model.recipe,
         "patients": len(patients),
@@ -103,15 +113,31 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> dict[str, Any]:
 
 
 def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:
-    """Puts choices into an order that a key decides, with the right one's new letter and the old letters in the new order."""
-    order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311  # an order, not a secret
+    """Puts choices into an order that a key decides.
+
+    A model tends to write the right choice in one place, so places are drawn instead.
+
+    Args:
+        choices: Texts in the model's order.
+        answer: Letter of the right one in that order.
+        key: Decides the order; the same key gives the same one.
+
+    Returns:
+        The texts in the new order, the right one's new letter, and the old letters in the new order.
+
+    Example:
+        Were the drawn order that of the places 2, 0, 1, then `shuffled(["x", "y", "z"], "B", key="7")`
+        would be `(["z", "x", "y"], "C", "CAB")`.
+    """
+    # An order, not a secret.
+    order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311
     new = LETTERS[order.index(LETTERS.index(answer))]
     return [choices[place] for place in order], new, "".join(LETTERS[place] for place in order)
 
 
 def _draft(
-    name: str, question: Mapping[str, Any], drafted: Mapping[str, Any], seed: int
-) -> dict[str, Any]:
+    name: str, question: DraftedQuestion, drafted: DraftedChoices, seed: int, *, tries: list[int]
+) -> Draft:
     choices, answer, written = shuffled(drafted["choices"], drafted["answer"], key=f"{seed}:{name}")
     return {
         "id": name,
@@ -122,10 +148,11 @@ def _draft(
         "question_reason": question["reason"],
         "choices_reason": drafted["reason"],
         "written_order": written,
+        "tries": tries,
     }
 
 
-def _figures(drafts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _figures(drafts: Sequence[Draft]) -> DraftFigures:
     """What can be seen of the drafts without reading them.
 
     Is the right choice told by its place or its length?
@@ -164,7 +191,7 @@ def same_text(text: str) -> str:
     return one_line(text).casefold().rstrip(".")
 
 
-def read_question(reply: str) -> dict[str, str] | Unreadable:
+def read_question(reply: str) -> DraftedQuestion | Unreadable:
     """Reads the reply to `prompts.question_messages`: `question`, `answer`, `reason`."""
     found = read_object(reply, {"question": free_text, "answer": free_text, "reason": free_text})
     if isinstance(found, Unreadable):
@@ -178,7 +205,7 @@ def read_question(reply: str) -> dict[str, str] | Unreadable:
     return {"question": question, "answer": answer, "reason": found["reason"].strip()}
 
 
-def read_choices(reply: str) -> dict[str, Any] | Unreadable:
+def read_choices(reply: str) -> DraftedChoices | Unreadable:
     """Reads the reply to `prompts.choices_messages`: `choices`, `answer`, `reason`."""
     found = read_object(
         reply, {"choices": _choices, "answer": one_of(*LETTERS), "reason": free_text}
@@ -200,7 +227,7 @@ def read_choices(reply: str) -> dict[str, Any] | Unreadable:
     return {"choices": choices, "answer": found["answer"], "reason": found["reason"].strip()}
 
 
-def _choices(value: Any) -> str | None:
+def _choices(value: object) -> str | None:
     if not isinstance(value, Mapping) or set(value) != set(LETTERS):
         return f"must be an object with the keys {', '.join(LETTERS)} and no others"
     return None if all(free_text(text) is None for text in value.values()) else "must be five texts"
@@ -210,16 +237,14 @@ def _choices(value: Any) -> str | None:
 # model: see `shuffled`.
 
 
-def question_messages(notes: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
+def question_messages(notes: Sequence[NoteRow]) -> tuple[Message, ...]:
     """Asks for a question and its answer."""
     return _user(
         _TEXTS["setting"], _TEXTS["question_task"], _TEXTS["question_form"], note_blocks(notes)
     )
 
 
-def choices_messages(
-    notes: Sequence[Mapping[str, Any]], question: str, answer: str
-) -> tuple[Message, ...]:
+def choices_messages(notes: Sequence[NoteRow], question: str, answer: str) -> tuple[Message, ...]:
     """Asks for five choices to a question."""
     case = _TEXTS["case"].format(question=quoted(question), answer=quoted(answer))
     return _user(
@@ -227,7 +252,7 @@ def choices_messages(
     )
 
 
-def _question(name: str, messages: tuple[Message, ...], read: Callable[[str], Any]) -> Question:
+def _question(name: str, messages: tuple[Message, ...], read: Callable[[str], object]) -> Question:
     again = _TEXTS["again"]
     return Question(
         id=name,

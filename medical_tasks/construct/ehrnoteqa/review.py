@@ -13,17 +13,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import eq
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal, cast
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
+from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS, OWN_FIELDS, question_categories
+from medical_tasks.construct.annotation import LEAVE
 from medical_tasks.construct.ehrnoteqa import files
 from medical_tasks.construct.ehrnoteqa.files import load_patients
+from medical_tasks.construct.ehrnoteqa.forms import (
+    AllRevisionCounts,
+    Change,
+    Draft,
+    Review,
+    ReviewedQuestion,
+    ReviewerAgreement,
+    ReviewShares,
+    RevisionCounts,
+)
 from medical_tasks.construct.ehrnoteqa.protocol import same_text
 from medical_tasks.construct.shared import file_name
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
-from medical_tasks.io.cell_forms import is_formula_error
 from medical_tasks.io.files import WholeFile, make_folder, one_line
 from medical_tasks.io.json_records import Field, is_text
 from medical_tasks.io.tables import TableRow, read_sheet, refuse
@@ -57,39 +69,42 @@ _DRAFT_FIELDS: Final = {
 }
 
 
-def load_drafts(folder: Path) -> dict[str, Mapping[str, Any]]:
+def load_drafts(folder: Path) -> dict[str, Draft]:
     """Reads the drafts of a construction."""
     made = construction.read_json(folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate")
     place = folder / files.DRAFTS
-    if place.exists() and made.get("sha256") != file_sha256(place):
-        raise UsageError(
-            f"{place}: was changed since it was written. Edit the sheets instead; to write it anew, move it away and do this step "
-            "again: construct ehrnoteqa generate."
+    if place.exists():
+        advice = (
+            "Edit the sheets instead; to write it anew, move it away and do this step again: "
+            "construct ehrnoteqa generate."
         )
-    return {
-        record.values["id"]: record.values
-        for record in construction.read_lines(place, _DRAFT_FIELDS, step="ehrnoteqa generate")
-    }
+        construction.check_unchanged(place, made.get("sha256"), advice)
+    records = construction.read_lines(place, _DRAFT_FIELDS, step="ehrnoteqa generate")
+    drafts = (cast("Draft", record.values) for record in records)  # as `_DRAFT_FIELDS` checked it
+    return {draft["id"]: draft for draft in drafts}
 
 
 def export_sheets(
     folder: Path, reviewers: Sequence[str], *, overlap: int = 0, seed: int = 0
-) -> dict[str, Any]:
-    """Writes sheets and notes; sheets that are there stay as they are, so a stopped export goes on."""
+) -> ReviewShares:
+    """Writes sheets and notes.
+
+    Sheets that are there stay as they are, so a stopped export goes on.
+    """
     drafts = load_drafts(folder)
-    made: dict[str, Any] = {
+    made: ReviewShares = {
         "schema_version": 1,
         "drafts_sha256": file_sha256(folder / files.DRAFTS),
         "reviewers": list(reviewers),
         "overlap": overlap,
         "seed": seed,
-        **construction.shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
+        **annotation.shared_sheets(list(drafts), reviewers, overlap=overlap, seed=seed),
     }
     refusal = (
-        f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat that command, or move "
-        f"{files.SHARES} and {files.SHEETS} away first."
+        f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat "
+        f"that command, or move {files.SHARES} and {files.SHEETS} away first."
     )
-    construction.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
+    annotation.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
     sheets = make_folder(folder / files.SHEETS)
     write_notes(
         sheets / NOTES_FOLDER,
@@ -100,11 +115,11 @@ def export_sheets(
         name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)]
         for name, ids in own
     }
-    construction.write_sheets(sheets, COLUMNS, rows)
+    annotation.write_sheets(sheets, COLUMNS, rows)
     return made
 
 
-def write_notes(folder: Path, notes: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+def write_notes(folder: Path, notes: Mapping[str, Sequence[NoteRow]]) -> None:
     """Writes the notes under each id as one text, for its owner alone."""
     make_folder(folder)
     for identifier, own in notes.items():
@@ -113,13 +128,13 @@ def write_notes(folder: Path, notes: Mapping[str, Sequence[Mapping[str, Any]]]) 
                 part.write(f"===== note {number} of {len(own)} =====\n{note['text']}\n\n")
 
 
-def _row(number: int, draft: Mapping[str, Any], reviewer: str) -> dict[str, object]:
+def _row(number: int, draft: Draft, reviewer: str) -> dict[str, object]:
     told = {
         "index": number,
         "reviewer": reviewer,
         "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}",
     }
-    kept = {name: draft[name] for name in ("id", "question", "answer")}
+    kept = {"id": draft["id"], "question": draft["question"], "answer": draft["answer"]}
     choices = dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True))
     return {**dict.fromkeys(COLUMNS, ""), **told, **kept, **choices}
 
@@ -156,12 +171,13 @@ class _Check:
         mark = row.cells["inclusion"].strip().lower()
         if not mark and not self.blank_keeps:
             self.problems.append(
-                f"{row.place('inclusion')}: is empty, so the question is not reviewed yet; mark it o (keep) or x (drop)"
+                f"{row.place('inclusion')}: is empty, so the question is not reviewed yet; mark it "
+                "o (keep) or x (drop)"
             )
             return
         if mark and mark not in _MARKS:
             self.problems.append(
-                f"{row.place('inclusion')}: must be o (keep) or x (drop), got a text of {len(mark)} characters"
+                annotation.unknown_mark(row, "inclusion", "o (keep) or x (drop)", mark)
             )
             return
         inclusion = _MARKS[mark] if mark else "keep"
@@ -178,26 +194,25 @@ class _Check:
             )
 
     def _place(self, row: TableRow, reviewer: str, identifier: str) -> str | None:
-        if reviewer not in self.sheets:
-            return f"{row.place('reviewer')}: must be one of {', '.join(self.sheets)}; leave that column as it was"
+        question = f"question {identifier}"
+        if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
+            return problem
         if identifier not in self.drafts:
-            return f"{row.place('id')}: is no question of these sheets; leave that column as it was"
+            return f"{row.place('id')}: is no question of these sheets; {LEAVE}"
         if identifier not in self.sheets[reviewer]:
-            return f"{row.place('id')}: question {identifier} is not in the sheet of {reviewer}; leave that column as it was"
+            return f"{row.place('id')}: {question} is not in the sheet of {reviewer}; {LEAVE}"
         if (reviewer, identifier) in self.seen:
             before = self.seen[reviewer, identifier]
-            return f"{row.place('id')}: question {identifier} stands in {before.path}, row {before.number}, already"
+            return annotation.stands_already(row, "id", question, before)
         number = self.sheets[reviewer].index(identifier) + 1
         if row.cells["index"].strip() != str(number):
-            return f"{row.place('index')}: must be {number} for question {identifier}; leave that column as it was"
+            return f"{row.place('index')}: must be {number} for {question}; {LEAVE}"
         return None
 
     def lost(self, reviewer: str) -> None:
         missing = [each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen]
         if missing:
-            shown = ", ".join(missing[:5]) + (
-                f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-            )
+            shown = annotation.first_few(missing)
             self.problems.append(
                 f"the sheet of {reviewer}: {len(missing)} rows are lost (questions {shown})"
             )
@@ -207,12 +222,10 @@ def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
     if not content.question:
         yield f"{row.place('question')}: is empty; to drop the question mark it x"
     if content.answer not in tuple(LETTERS):
-        yield f"{row.place('answer')}: must be a letter from A to E, got a text of {len(content.answer)} characters"
-    for name, text in zip(
-        ("question", *CHOICE_COLUMNS), (content.question, *content.choices), strict=True
-    ):
-        if is_formula_error(text):
-            yield f"{row.place(name)}: is the error of a formula; type the text again, with an apostrophe before it"
+        yield annotation.unknown_mark(row, "answer", "a letter from A to E", content.answer)
+    for name in ("question", *CHOICE_COLUMNS):
+        if problem := annotation.formula_problem(row, name):
+            yield problem
     texts: dict[str, str] = {}
     for name, text in zip(CHOICE_COLUMNS, content.choices, strict=True):
         if not text:
@@ -225,16 +238,17 @@ def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
 
 def import_sheets(
     folder: Path, sheets: Sequence[Path], *, blank_keeps: bool = False, partial: bool = False
-) -> dict[str, Any]:
+) -> Review:
     """Reads edited sheets and writes questions, history and figures.
 
     As in the paper's sheets, a blank mark may keep its row.
     """
     drafts = load_drafts(folder)
-    shares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
+    shares: ReviewShares = construction.read_json(folder / files.SHARES, step="ehrnoteqa sheet")
     if shares.get("drafts_sha256") != file_sha256(folder / files.DRAFTS):
         raise UsageError(
-            f"{folder}: the sheets were exported of other drafts than are there now. Export them again."
+            f"{folder}: the sheets were exported of other drafts than are there now. Export them "
+            "again."
         )
     check = _Check(
         first=shares["first"],
@@ -251,7 +265,7 @@ def import_sheets(
         for row in read_sheet(path, COLUMNS):
             check.read(row)
     given = {reviewer for reviewer, _ in check.seen}
-    absent, problems = construction.missing_sheets(check.sheets, given, partial=partial)
+    absent, problems = annotation.missing_sheets(check.sheets, given, partial=partial)
     check.problems += problems
     for name in sorted(given):
         check.lost(name)
@@ -265,7 +279,7 @@ def import_sheets(
     return _written(folder, check, reviewed, history, absent)
 
 
-def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, Any]]] | None:
+def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[Change]] | None:
     """Makes one question of what its reviewers made of it.
 
     None where the one who decides has not handed in.
@@ -291,8 +305,9 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, An
                 column for column, _, _ in changed_fields(edit.content, other.content)
             )
             check.problems.append(
-                f"question {identifier}: {one} ({edit.row.path}, row {edit.row.number}) and {name} ({other.row.path}, row "
-                f"{other.row.number}) edited it differently: {columns}; make them alike"
+                f"question {identifier}: {one} ({edit.row.path}, row {edit.row.number}) and {name} "
+                f"({other.row.path}, row {other.row.number}) edited it differently: {columns}; "
+                "make them alike"
             )
     history = [
         record
@@ -307,7 +322,7 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[dict[str, An
 
 def _history(
     identifier: str, reviewer: str, before: Content, opinion: _Opinion
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Change]:
     changes = (
         changed_fields(before, opinion.content)
         if opinion.inclusion == "keep"
@@ -315,12 +330,12 @@ def _history(
     )
     comment = opinion.row.cells["comment"].strip()
     changes += [("comment", "", comment)] if comment else []
-    sheet = {"sheet": opinion.row.path.name, "row": opinion.row.number}
     for name, old, new in changes:
         yield {
             "id": identifier,
             "reviewer": reviewer,
-            **sheet,
+            "sheet": opinion.row.path.name,
+            "row": opinion.row.number,
             "field": name,
             "before": old,
             "after": new,
@@ -331,14 +346,14 @@ def _written(
     folder: Path,
     check: _Check,
     reviewed: Sequence[Reviewed],
-    history: Sequence[Mapping[str, Any]],
+    history: Sequence[Change],
     absent: Sequence[str],
-) -> dict[str, Any]:
+) -> Review:
     kept = [each for each in reviewed if each.after is not None]
     if not kept:
         raise UsageError("no question is kept, so there is nothing to write.")
     patients = {each.id: each for each in load_patients(folder)}
-    rows = []
+    rows: list[ReviewedQuestion] = []
     for each in kept:
         patient, after = patients[each.id], each.after or each.before
         rows.append(
@@ -361,7 +376,7 @@ def _written(
     marks: dict[str, dict[str, Inclusion]] = {}
     for (reviewer, identifier), opinion in check.opinions.items():
         marks.setdefault(reviewer, {})[identifier] = opinion.inclusion
-    made = {
+    made: Review = {
         "schema_version": 1,
         "drafts": len(check.drafts),
         "without_sheets_of": list(absent),
@@ -414,7 +429,7 @@ def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]
     return [(name, old, new) for name, old, new in zip(names, *texts, strict=True) if old != new]
 
 
-def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
+def revision_counts(reviewed: Sequence[Reviewed]) -> AllRevisionCounts:
     """Counts what the paper counts.
 
     38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong choices revised.
@@ -431,7 +446,7 @@ def revision_counts(reviewed: Sequence[Reviewed]) -> dict[str, Any]:
     }
 
 
-def _counts(reviewed: Sequence[Reviewed]) -> dict[str, int]:
+def _counts(reviewed: Sequence[Reviewed]) -> RevisionCounts:
     kept = [(each.before, each.after) for each in reviewed if each.after is not None]
     return {
         "reviewed": len(reviewed),
@@ -448,7 +463,7 @@ def _counts(reviewed: Sequence[Reviewed]) -> dict[str, int]:
     }
 
 
-def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[dict[str, Any]]:
+def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[ReviewerAgreement]:
     """Compares each two reviewers on the questions that both marked."""
     from medical_tasks.scoring.agreement import cohen_interval
     from medical_tasks.scoring.estimates import as_json
@@ -461,5 +476,5 @@ def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[dict[str, An
             "agreed": sum(map(eq, first, second)),
             "kappa": as_json(cohen_interval(first, second, classes=("keep", "drop"))),
         }
-        for names, both, first, second in construction.each_two(ordered)
+        for names, both, first, second in annotation.pairs_of_people(ordered)
     ]

@@ -1,6 +1,7 @@
-"""Patients of each level and number of notes, drawn by a seed (paper, section 3.1 and table 2), and their notes.
+"""Patients of each level and number of notes, drawn by a seed, and their notes.
 
-A larger sample holds the smaller one. The paper names no tokenizer of its 3,000 and 7,000 tokens; the recipe names ours.
+Paper, section 3.1 and table 2. A patient's level says how long all notes are together: up to 3,000
+tokens is level 1, up to 7,000 is level 2, and longer is not drawn.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, NoteRow, prepared_text, read_notes
 from medical_tasks.benchmarks.ehrnoteqa.questions import OWN_FIELDS
 from medical_tasks.construct.ehrnoteqa import files
+from medical_tasks.construct.ehrnoteqa.forms import Sample, SampleCounts, SampleRecipe
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import stream_rows
@@ -38,9 +40,13 @@ _CELL = re.compile(r"([12]):([1-9][0-9]?)=([0-9]{1,6})")
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSpec:
-    """What is drawn."""
+    """What is drawn.
 
-    cells: Mapping[Cell, int]  # level and number of notes to the number of patients
+    Attributes:
+        cells: Level and number of notes to the number of patients.
+    """
+
+    cells: Mapping[Cell, int]
     bounds: tuple[int, int] = BOUNDS
     seed: int = 0
     allow_fewer: bool = False
@@ -53,7 +59,8 @@ def parse_cells(text: str) -> dict[Cell, int]:
         found = _CELL.fullmatch(part.strip())
         if found is None:
             raise UsageError(
-                f"--cells {text!r}: {part!r} is not LEVEL:NOTES=PATIENTS, such as 1:2=275; levels are 1, 2."
+                f"--cells {text!r}: {part!r} is not LEVEL:NOTES=PATIENTS, such as 1:2=275; levels "
+                "are 1, 2."
             )
         cell = int(found[1]), int(found[2])
         if cell in cells:
@@ -81,7 +88,10 @@ def level_of(tokens: int, bounds: tuple[int, int]) -> int | None:
 
 
 def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, list[str]]:
-    """Draws patients. Returns cell to patient ids, in an order that depends on seed and ids alone."""
+    """Draws patients.
+
+    Returns cell to patient ids, in an order that depends on seed and ids alone.
+    """
     members = _members(lengths, spec)
     short = [
         f"level {level} with {notes} notes has {len(members[level, notes]):,}, asked for {wanted:,}"
@@ -90,7 +100,8 @@ def draw(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cell, l
     ]
     if short and not spec.allow_fewer:
         raise UsageError(
-            f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there is with --allow-fewer."
+            f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there "
+            "is with --allow-fewer."
         )
     return {
         cell: construction.ranked(members[cell], spec.seed, str)[:wanted]
@@ -107,19 +118,18 @@ def _members(lengths: Mapping[str, PatientLength], spec: SampleSpec) -> dict[Cel
     return members
 
 
-def make_sample(
-    source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec
-) -> dict[str, Any]:
+def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleSpec) -> Sample:
     """Measures all patients, draws some and writes them with their notes.
 
     A sample that is there is left as it is.
     """
     if not source.is_file():
         raise MissingError(
-            f"{source}: no such file. Give --source the file of discharge summaries, discharge.csv.gz."
+            f"{source}: no such file. Give --source the file of discharge summaries, "
+            "discharge.csv.gz."
         )
     make_folder(folder)
-    recipe: dict[str, Any] = {
+    recipe: SampleRecipe = {
         "source": {"name": source.name, "sha256": file_sha256(source)},
         "tokenizer": dict(counter.identity),
         "seed": spec.seed,
@@ -128,20 +138,22 @@ def make_sample(
         "allow_fewer": spec.allow_fewer,
     }
     place = folder / files.SAMPLE
-    made, differing = construction.kept_step(place, recipe, step="ehrnoteqa sample")
+    there: Sample | None
+    there, differing = construction.kept_step(place, recipe, step="ehrnoteqa sample")
     if differing:
         raise UsageError(
-            f"{folder}: holds another sample (other {', '.join(differing)}). Give another --folder; a larger sample with the "
-            "same seed holds the smaller one."
+            f"{folder}: holds another sample (other {', '.join(differing)}). Give another "
+            "--folder; a larger sample with the same seed holds the smaller one."
         )
-    if made:
-        return made
+    if there is not None:
+        return there
     lengths = _lengths(source, folder, counter, recipe)
     drawn = draw(lengths, spec)
     level = {patient: cell[0] for cell, patients in drawn.items() for patient in patients}
     if not level:
         raise UsageError(
-            f"{source}: no patient is in any of the cells {', '.join(recipe['cells'])}. Ask for others with --cells."
+            f"{source}: no patient is in any of the cells {', '.join(recipe['cells'])}. Ask for "
+            "others with --cells."
         )
     notes = _notes(source, {patient: lengths[patient].num_notes for patient in level})
     digests = {
@@ -157,7 +169,7 @@ def make_sample(
             ),
         ),
     }
-    made = {
+    made: Sample = {
         "schema_version": 1,
         "recipe": recipe,
         **_counts(lengths, drawn, spec),
@@ -168,21 +180,26 @@ def make_sample(
 
 
 def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[NoteRow]]:
-    """The drawn patients' notes as rows of the dataset have them, by the strict reader and its checks."""
+    """The drawn patients' notes as rows of the dataset have them, by the strict reader."""
     found: dict[str, list[NoteRow]] = {}
     for patient, notes in read_notes(source, expected).items():
         found[patient] = [note.row for note in notes]
         if not OWN_FIELDS["notes"].holds(found[patient]):
             raise UsageError(
-                f"{source}: the notes of patient {patient} cannot be used: {OWN_FIELDS['notes'].rule}. Correct them in the file."
+                f"{source}: the notes of patient {patient} cannot be used: "
+                f"{OWN_FIELDS['notes'].rule}. Correct them in the file."
             )
     return found
 
 
 def _lengths(
-    source: Path, folder: Path, counter: TokenCounter, recipe: Mapping[str, Any]
+    source: Path, folder: Path, counter: TokenCounter, recipe: SampleRecipe
 ) -> dict[str, PatientLength]:
-    """Measures, or takes what an earlier command measured of the same file with the same tokenizer."""
+    """Measures all patients, or takes what an earlier command measured.
+
+    Measuring takes most of the time, and depends on file and tokenizer alone: another seed or other
+    cells use the same lengths.
+    """
     place = folder / files.LENGTHS
     about = {"source": recipe["source"]["sha256"], "tokenizer": recipe["tokenizer"]}
     if place.exists():
@@ -199,7 +216,7 @@ def _lengths(
 
 def _counts(
     lengths: Mapping[str, PatientLength], drawn: Mapping[Cell, Sequence[str]], spec: SampleSpec
-) -> dict[str, Any]:
+) -> SampleCounts:
     """The paper's table 2, and what is in none of its rows."""
     every = {
         cell: [lengths[each].tokens for each in ids]
@@ -270,8 +287,8 @@ def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str,
         cells, patient = row.cells, row.cells["subject_id"]
         if not _ID.holds(patient):
             raise UsageError(
-                f"{path}: row {row.number:,}, field 'subject_id': must be {_ID.rule}, got a text of {len(patient)} characters. "
-                "Are the columns in the order of the header?"
+                f"{path}: row {row.number:,}, field 'subject_id': must be {_ID.rule}, got a text "
+                f"of {len(patient)} characters. Are the columns in the order of the header?"
             )
         yield (
             patient,
@@ -294,9 +311,15 @@ _TOKENIZER_FILES = (
 
 @dataclass(frozen=True, kw_only=True)
 class TokenCounter:
-    """Counts the tokens of texts, special ones left out; the same identity gives the same numbers."""
+    """Counts the tokens of texts, special ones left out.
 
-    identity: Mapping[str, str]  # for the recipe
+    The same identity gives the same numbers.
+
+    Attributes:
+        identity: For the recipe.
+    """
+
+    identity: Mapping[str, str]
     count: Callable[[Sequence[str]], list[int]]
 
 
@@ -321,22 +344,24 @@ def open_counter(name: str) -> TokenCounter:
     folder = Path(name).expanduser()
     if not folder.is_dir():
         raise MissingError(
-            f"--tokenizer {name}: no such folder. Give the folder of a model or tokenizer on this machine, or {ESTIMATE}."
+            f"--tokenizer {name}: no such folder. Give the folder of a model or tokenizer on this "
+            f"machine, or {ESTIMATE}."
         )
     files = sorted(
         {path for pattern in _TOKENIZER_FILES for path in folder.glob(pattern) if path.is_file()}
     )
     if not files:
         raise MissingError(
-            f"--tokenizer {name}: holds no tokenizer (tokenizer.json, *.model, ...). Give the folder that save_pretrained wrote, "
-            f"whole, or {ESTIMATE}."
+            f"--tokenizer {name}: holds no tokenizer (tokenizer.json, *.model, ...). Give the "
+            f"folder that save_pretrained wrote, whole, or {ESTIMATE}."
         )
     check_config(folder)
     try:
         tokenizer = _loaded(folder)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise UsageError(
-            f"--tokenizer {name}: cannot be read ({type(error).__name__}: {error}). Give another folder, or {ESTIMATE}."
+            f"--tokenizer {name}: cannot be read ({type(error).__name__}: {error}). Give another "
+            f"folder, or {ESTIMATE}."
         ) from error
     digests = {path.name: file_sha256(path) for path in files}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
+from medical_tasks.construct.annotation import parse_names
 from medical_tasks.construct.contract import Construction
 from medical_tasks.construct.ehrnoteqa import protocol, sample
 from medical_tasks.construct.ehrnoteqa.answers import (
@@ -23,10 +24,10 @@ from medical_tasks.construct.options import (
     EhrnoteqaScores,
     EhrnoteqaSheet,
 )
-from medical_tasks.construct.shared import check_answered, checked_seed, numbers, parse_names
+from medical_tasks.construct.shared import check_answered, checked_seed, numbers
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell, tell_private
-from medical_tasks.io.table import align
+from medical_tasks.io.table import align, decimals
 
 
 def _sample(arguments: EhrnoteqaSample) -> int:
@@ -39,16 +40,13 @@ def _sample(arguments: EhrnoteqaSample) -> int:
     counter = open_counter(arguments.tokenizer or ESTIMATE)
     made = sample.make_sample(arguments.source, arguments.folder, counter, spec)
     rows = [
-        tuple(
-            "n/a" if row[name] is None else f"{row[name]:,}"
-            for name in (
-                "level",
-                "num_notes",
-                "patients",
-                "mean_tokens",
-                "sampled",
-                "sampled_mean_tokens",
-            )
+        (
+            str(row["level"]),
+            f"{row['num_notes']:,}",
+            f"{row['patients']:,}",
+            decimals(row["mean_tokens"], ","),
+            f"{row['sampled']:,}",
+            decimals(row["sampled_mean_tokens"], ","),
         )
         for row in made["table"]
     ]
@@ -58,8 +56,9 @@ def _sample(arguments: EhrnoteqaSample) -> int:
         )
     )
     tell(
-        f"\n{made['sampled']:,} of {made['patients']:,} patients; {made['beyond_bounds']:,} have longer notes, "
-        f"{made['in_no_cell']:,} another number of them. Tokens: {made['recipe']['tokenizer']['tokenizer']}.",
+        f"\n{made['sampled']:,} of {made['patients']:,} patients; {made['beyond_bounds']:,} have "
+        f"longer notes, {made['in_no_cell']:,} another number of them. Tokens: "
+        f"{made['recipe']['tokenizer']['tokenizer']}.",
         **numbers(made),
         table=made["table"],
     )
@@ -71,8 +70,9 @@ def _generate(arguments: EhrnoteqaGenerate) -> int:
     figures = made["figures"]
     places = ", ".join(f"{letter} {count}" for letter, count in figures["right_place"].items())
     tell(
-        f"{made['drafted']:,} of {made['patients']:,} patients have a draft. Right choices: {places}; the longest of the five in "
-        f"{figures['right_is_longest']:,}. Replies asked for again: {figures['asked_again']:,}.",
+        f"{made['drafted']:,} of {made['patients']:,} patients have a draft. Right choices: "
+        f"{places}; the longest of the five in {figures['right_is_longest']:,}. Replies asked for "
+        f"again: {figures['asked_again']:,}.",
         **numbers(made),
         figures=figures,
     )
@@ -98,7 +98,8 @@ def _sheet(arguments: EhrnoteqaSheet) -> int:
     for name, ids in made["sheets"].items():
         tell(f"{arguments.folder / SHEETS / name}.csv: {len(ids):,} questions")
     tell(
-        "Mark each row o (keep) or x (drop), edit question, answer and choices in place, leave the first four columns.",
+        "Mark each row o (keep) or x (drop), edit question, answer and choices in place, leave "
+        "the first four columns.",
         sheets={name: len(ids) for name, ids in made["sheets"].items()},
     )
     return tell_private(arguments.folder)
@@ -112,17 +113,18 @@ def _import(arguments: EhrnoteqaImport) -> int:
         partial=arguments.partial,
     )
     tell(
-        f"{made['reviewed']:,} questions reviewed: {made['removed']:,} removed, {made['kept']:,} kept. Of these, revised: "
-        f"{made['questions_revised']:,} questions, {made['answers_revised']:,} answers, {made['wrong_choices_revised']:,} of "
+        f"{made['reviewed']:,} questions reviewed: {made['removed']:,} removed, {made['kept']:,} "
+        f"kept. Of these, revised: {made['questions_revised']:,} questions, "
+        f"{made['answers_revised']:,} answers, {made['wrong_choices_revised']:,} of "
         f"{made['wrong_choices']:,} wrong choices.",
         **numbers(made),
         agreement=made["agreement"],
     )
     for pair in made["agreement"]:
-        kappa = pair["kappa"]["value"]
         tell(
-            f"{' and '.join(pair['reviewers'])}: the same mark on {pair['agreed']:,} of {pair['questions']:,} questions, "
-            f"Cohen's kappa {'n/a' if kappa is None else f'{kappa:.3f}'}"
+            f"{' and '.join(pair['reviewers'])}: the same mark on {pair['agreed']:,} of "
+            f"{pair['questions']:,} questions, Cohen's kappa "
+            f"{decimals(pair['kappa']['value'], '.3f')}"
         )
     tell(f"medical-tasks build ehrnoteqa --config own --source {arguments.folder / QUESTIONS}")
     return tell_private(arguments.folder)
@@ -131,15 +133,17 @@ def _import(arguments: EhrnoteqaImport) -> int:
 def _answer_sheet(arguments: EhrnoteqaAnswerSheet) -> int:
     made = export_answers(arguments)
     tell(
-        f"{len(made['first']):,} questions with the answers of {len(made['models'])} models, in sheets of "
-        f"{', '.join(made['sheets'])}. Mark each row o (correct) or x. Do not hand out key.json: it says whose answers they are.",
+        f"{len(made['first']):,} questions with the answers of {len(made['models'])} models, in "
+        f"sheets of {', '.join(made['sheets'])}. Mark each row o (correct) or x. Do not hand out "
+        "key.json: it says whose answers they are.",
         questions=len(made["first"]),
         left_out=made["left_out"],
         folder=arguments.out,
     )
     if made["left_out"]:
         tell(
-            f"{made['left_out']:,} questions are left out because not every model has an answer to them."
+            f"{made['left_out']:,} questions are left out because not every model has an answer to "
+            "them."
         )
     return tell_private(arguments.out)
 
@@ -147,13 +151,15 @@ def _answer_sheet(arguments: EhrnoteqaAnswerSheet) -> int:
 def _scores(arguments: EhrnoteqaScores) -> int:
     if len(arguments.paths) != 1:
         raise UsageError(
-            f"construct ehrnoteqa scores needs the one DIR of answer-sheet, got {len(arguments.paths)}."
+            "construct ehrnoteqa scores needs the one DIR of answer-sheet, got "
+            f"{len(arguments.paths)}."
         )
     folder: Path = arguments.paths[0]
     header, rows = write_scores(folder, arguments.out, partial=arguments.partial)
     tell("\n".join(align(header, rows)))
     tell(
-        f"\n{arguments.out}: for medical-tasks correlate\n{folder / RATINGS}: for medical-tasks judge-check ehrnoteqa",
+        f"\n{arguments.out}: for medical-tasks correlate\n{folder / RATINGS}: for medical-tasks "
+        "judge-check ehrnoteqa",
         scores=[dict(zip(header, row, strict=True)) for row in rows],
     )
     return tell_private(folder)

@@ -1,6 +1,8 @@
-"""Cases: how the patient of each calculator is drawn, by the steps that `cases.json` names in order.
+"""Cases: how the patient of each calculator is drawn.
 
-A step that draws several values which depend on one another is a function of this module.
+`cases.json` names the steps of each in order. A step that draws several values which depend on one
+another is a function of this module. Every draw comes from one stream, so that the order of steps
+is part of what a seed means: a step that is moved changes all patients behind it.
 """
 
 from __future__ import annotations
@@ -62,7 +64,10 @@ def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> C
 
 
 def _open_operation(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
-    """An operation is planned, of elevated risk (intraperitoneal, intrathoracic or suprainguinal vascular) or not."""
+    """An operation is planned, of elevated risk or not.
+
+    Of elevated risk are intraperitoneal, intrathoracic and suprainguinal vascular operations.
+    """
     elevated, reason = draw.pick(_TEXTS["operations"])
     reasons = (
         f"for assessment {reason}//The anaesthetist asked for it.",
@@ -157,7 +162,10 @@ def hormones(chart: Chart) -> None:
 
 
 def bed_and_leg(chart: Chart) -> None:
-    """Surgery or bed rest, which the dataset's name of the item joins, and the swelling of leg and calf."""
+    """Surgery or bed rest, and the swelling of leg and calf.
+
+    The dataset's name of the first item joins surgery and bed rest.
+    """
     surgery = chart.find("major_surgery", "major_surgery_12w", present=0.25, known=0.7)
     bed = None if surgery else chart.find("bedridden", present=0.25, known=0.7)
     if surgery or bed:

@@ -87,7 +87,10 @@ def qt_interval(chart: Chart) -> None:
 
 
 def size_of_a_class(chart: Chart) -> None:
-    """Height and weight in one of the BMI classes, which decide the weight that counts in a clearance."""
+    """Height and weight in one of the BMI classes.
+
+    The class decides which weight counts in a clearance.
+    """
     if chart.draw.chance(0.12):
         size_on_a_bound(chart)
     else:

@@ -54,11 +54,16 @@ _FEMALE = {"He": "She", "he": "she", "His": "Her", "his": "her", "him": "her", "
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A patient."""
+    """A patient.
+
+    Attributes:
+        age: Completed.
+        months: Whether `age` counts months.
+    """
 
     sex: Sex
-    age: int  # completed
-    months: bool  # whether `age` counts months
+    age: int
+    months: bool
     initials: str
 
     @property
@@ -147,13 +152,17 @@ class Fact:
     """One statement about an input of the calculator.
 
     Those of the patient, now, that are stated or denied are the entities.
+
+    Attributes:
+        value: As an entity has it; None where the note leaves it out or gives words alone.
+        what: The amount, finding or grades it is of.
+        text: Its words in the note: a number with its unit, a phrase, for another's or an
+            old one the sentence.
     """
 
     parameter: str
-    value: object  # as an entity has it; None where the note leaves it out or gives words alone
-    what: str = ""  # the amount, finding or grades it is of
-    # its words in the note: a number with its unit, a phrase, for another's or an old one the
-    # sentence
+    value: object
+    what: str = ""
     text: str = ""
     reading: Reading | None = None
     who: Literal["patient", "relative"] = "patient"
@@ -166,7 +175,10 @@ _SENTENCE_SHARE = 0.5  # of the findings that have sentences of their own, how m
 
 
 class Chart:
-    """One patient's statements; `entities` are the dataset's, `concepts` what the calculator must know of, stated or left out."""
+    """One patient's statements.
+
+    `entities` are the dataset's, `concepts` what the calculator must know of, stated or left out.
+    """
 
     def __init__(
         self,
@@ -223,7 +235,7 @@ class Chart:
         text: str = "",
         reading: Reading | None = None,
     ) -> None:
-        """Puts a value into the facts and, under the dataset's name of the parameter, into the entities."""
+        """Puts a value into the facts, and into the entities under the dataset's name."""
         self.entities[self._names[parameter]] = value
         text, status = reading.text if reading else text, "denied" if value is False else "stated"
         self.facts.append(Fact(parameter, value, what, text, reading, status=status))  # type: ignore[arg-type]
@@ -249,7 +261,10 @@ class Chart:
         *,
         near: Sequence[float] = (),
     ) -> Reading:
-        """States a measured value; see `Amount.read`."""
+        """States a measured value with probability `known`, or leaves it out.
+
+        What is left out is neither in the note nor in the entities.
+        """
         amount = AMOUNTS[amount_name]
         self.concepts |= amount.concepts
         # One value in eight is written in the other laboratory's units, as in notes that quote an
@@ -322,7 +337,10 @@ class Chart:
         self.values[place].append(reading)
 
     def leave_open(self, *names: str) -> None:
-        """Keeps distractors off findings that the calculator asks for, whether or not the note will state them."""
+        """Keeps distractors off findings that the calculator asks for.
+
+        So it is whether or not the note will state them: a distractor must never answer the question.
+        """
         for name in names:
             self.concepts |= FINDINGS[name].concepts
 

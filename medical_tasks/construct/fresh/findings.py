@@ -1,7 +1,4 @@
-"""Findings that a note states, denies or leaves out, and the sentences that their phrases are strung into.
-
-The absent form includes near misses (an operation outside the window, a cancer cured long ago).
-"""
+"""Findings that a note states, denies or leaves out, and sentences of their phrases."""
 
 from __future__ import annotations
 
@@ -25,18 +22,21 @@ class Finding:
     """Something that is there or not.
 
     Phrases for lists, sentences that stand alone; `f:` or `m:` keeps one to women or men.
+
+    Attributes:
+        yes: Phrases when it is there.
+        no: Phrases that can be denied ("no A or B"), whole statements for `STATEMENTS`.
+        told: Sentences that say it is there.
+        denied: Sentences that say it is not.
+        concepts: What it tells of; see `Amount.concepts`.
     """
 
     kind: Kind
-    yes: tuple[str, ...]  # phrases when it is there
-    no: tuple[
-        str, ...
-    ]  # phrases that can be denied ("no A or B"), whole statements for `STATEMENTS`
-    told: tuple[str, ...] = ()  # sentences that say it is there
-    denied: tuple[str, ...] = ()  # sentences that say it is not
-    concepts: frozenset[str] = field(
-        default_factory=frozenset
-    )  # what it tells of; see `Amount.concepts`
+    yes: tuple[str, ...]
+    no: tuple[str, ...]
+    told: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    concepts: frozenset[str] = field(default_factory=frozenset)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,10 @@ def _joined(phrases: Sequence[str], word: str) -> str:
 def list_sentence(
     draw: Draw, kind: Kind, phrases: Sequence[str], *, present: bool, brief: bool, voice: Voice
 ) -> str:
-    """A sentence that states or denies phrases of one kind; its pronouns are still to be filled in."""
+    """A sentence that states or denies phrases of one kind.
+
+    Its pronouns are still to be filled in.
+    """
     statements = kind in STATEMENTS
     form = "present" if present else "absent"
     frames = _FRAMES[f"brief_{form}" if brief else form][kind]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from medical_tasks.construct.fresh.rows import fresh_rows
 from medical_tasks.construct.fresh.twins import twin_rows
+from medical_tasks.data.dataset_source import Row
 
 
-def fresh(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+def fresh(split: str, options: Mapping[str, int]) -> Iterator[Row]:
     """Makes the rows of configuration `fresh`."""
     return fresh_rows(options["seed"], options["n"], options["level"])
 
 
-def twins(split: str, options: Mapping[str, int]) -> Iterator[Mapping[str, Any]]:
+def twins(split: str, options: Mapping[str, int]) -> Iterator[Row]:
     """Makes the rows of configuration `twins`: families of notes that differ in one thing."""
     return twin_rows(options["seed"], options["n"])

@@ -1,15 +1,6 @@
-"""What notes are made of: word lists, frames of clauses, diseases, and the grammar that fills frames.
+"""What notes are made of.
 
-In a frame `<job>` stands for a word of the list `job`, `<job_c>` for one with a capital, `<a|b>` for
-one of two alternatives, `<2-9>` for a whole number and `<year>` for a year in which the patient was
-grown up:
-
-    {He} works as a <job> at <worksite>, <20-40> hours a week.
-    She works as a glazier at a tannery, 32 hours a week.
-
-A word of a list stands in a note once. Variety comes from what can be combined: a frame has several
-lists of dozens of words, so that two notes hardly ever have eight words in a row in common. The lists
-are the authors' own general medical knowledge; people, firms and hospitals in them are invented.
+Word lists, frames of clauses, diseases, and the grammar that fills frames.
 """
 
 from __future__ import annotations
@@ -32,24 +23,31 @@ class Clause:
     """A frame of what a note says besides, one on each topic.
 
     The topic `talk` needs a patient who talks.
+
+    Attributes:
+        ages: Youngest and oldest patient.
     """
 
     place: str
     settings: frozenset[str]
     topics: frozenset[str]
     text: str
-    ages: tuple[int, int]  # youngest and oldest patient
+    ages: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Disease:
-    """A disease with what is taken for it and what a note adds about it."""
+    """A disease with what is taken for it and what a note adds about it.
+
+    Attributes:
+        sex: "" where both have it.
+    """
 
     names: Sequence[str]
     drugs: Sequence[str]
     details: Sequence[str]
     ages: tuple[int, int]
-    sex: str  # "" where both have it
+    sex: str
 
     def fits(self, person: Person) -> bool:
         """Whether a patient can have it."""

@@ -76,7 +76,7 @@ _MOST_VALUES: Final = {False: 2, True: 9}  # of the laboratory, in short and lon
 _LISTED: Final = (4, 8)  # values in one list of a long note
 
 
-def _panel(entry: Sequence[Any]) -> Amount:
+def _panel(entry: tuple[str, str, float, float, int, str]) -> Amount:
     name, short, low, high, digits, unit = entry
     form = Form(unit=unit.strip(), texts=(unit,), digits=digits)
     return Amount(
@@ -296,8 +296,10 @@ class _Writer:
     def _list(self, kind: Kind, phrases: Sequence[str], *, there: bool) -> str:
         beside = self.background.lists.get(f"{kind} {'present' if there else 'absent'}", [])
         shown = self.draw.shuffled([*phrases, *beside])
-        form: Any = {"present": there, "brief": self.chart.brief, "voice": self.chart.voice}
-        return self.fill(_LABELS.sub("", list_sentence(self.draw, kind, shown, **form)))
+        sentence = list_sentence(
+            self.draw, kind, shown, present=there, brief=self.chart.brief, voice=self.chart.voice
+        )
+        return self.fill(_LABELS.sub("", sentence))
 
     def _values(self) -> None:
         chart, draw = self.chart, self.draw
@@ -450,9 +452,11 @@ class _Writer:
             shown = self._listed(self.draw.shuffled(old_values))
             text = self.fill(frame, list=shown, day=self.day(lag))
             self.parts[place].append(text)
-            old: Any = {"when": "past", "status": status, "text": text}
             self.facts += [
-                replace(fact, value=other.entity, reading=other, **old) for fact, other in found
+                replace(
+                    fact, value=other.entity, reading=other, when="past", status=status, text=text
+                )
+                for fact, other in found
             ]
 
     def _old_panel(self, facts: Sequence[Fact]) -> list[Reading]:
@@ -481,7 +485,10 @@ class _Writer:
                 self.marked("earlier", text, replace(entry, when="past"))
 
     def _told(self, fact: Fact) -> None:
-        """Doses, drinks, cycles and first days of a period, which other sentences give otherwise."""
+        """Tells doses, drinks, cycles and first days of a period otherwise than they are.
+
+        The sentences are of another time or of somebody else, so that the answer stays.
+        """
         frames = _DATA["superseded"].get(fact.what)
         if not frames or not self.draw.chance(0.8):
             return

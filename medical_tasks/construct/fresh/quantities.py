@@ -1,6 +1,7 @@
-"""The values of the notes, drawn on the grid they are printed on from `random()` alone, which is the same in every Python.
+"""The values of the notes, drawn on the grid they are printed on.
 
-Close to a threshold that print rounds (creatinine 2.0 mg/dL: 177 µmol/L, 176.8 by arithmetic) no value is drawn.
+All draws are made from `random()` alone, which is the same in every Python: `randrange` and
+`shuffle` changed between versions, and a seed's notes must stay what they are.
 """
 
 from __future__ import annotations
@@ -31,12 +32,16 @@ T = TypeVar("T")
 
 
 class Draw:
-    """A stream of draws that depends on its key alone, never on the process or on what was drawn elsewhere."""
+    """A stream of draws that depends on its key alone.
+
+    It never depends on the process, or on what was drawn elsewhere.
+    """
 
     __slots__ = ("_next",)
 
     def __init__(self, key: str) -> None:
-        self._next = random.Random(key).random  # noqa: S311 - reproducible on purpose, keeps no secret
+        # Reproducible on purpose, keeps no secret.
+        self._next = random.Random(key).random  # noqa: S311
 
     def chance(self, probability: float) -> bool:
         """Whether something of this probability happens."""
@@ -124,13 +129,19 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One measured value of one patient."""
+    """One measured value of one patient.
+
+    Attributes:
+        text: Number and unit.
+        short: Its name in a telegraphic note.
+        base: In the amount's base unit.
+    """
 
     entity: object
-    text: str  # number and unit
+    text: str
     name: str
-    short: str  # its name in a telegraphic note
-    base: float  # in the amount's base unit
+    short: str
+    base: float
 
     def written(self, *, brief: bool) -> str:
         """Name and value, as a note lists them."""
@@ -139,16 +150,22 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:
-    """A quantity that notes state."""
+    """A quantity that notes state.
+
+    Attributes:
+        short: Its names in telegraphic notes.
+        forms: Ways to write it; the first form's unit need not be the base unit.
+        usual: Range in which it says nothing, in the base unit.
+        concepts: What it tells of; a note that needs one of them does not state this by the
+            way.
+    """
 
     names: tuple[str, ...]
-    short: tuple[str, ...]  # its names in telegraphic notes
-    forms: tuple[Form, ...]  # ways to write it; the first form's unit need not be the base unit
+    short: tuple[str, ...]
+    forms: tuple[Form, ...]
     place: Place
-    usual: tuple[float, float]  # range in which it says nothing, in the base unit
-    concepts: frozenset[
-        str
-    ]  # what it tells of; a note that needs one of them does not state this by the way
+    usual: tuple[float, float]
+    concepts: frozenset[str]
 
     def read(
         self,
@@ -159,7 +176,10 @@ class Amount:
         *,
         near: Sequence[float] = (),
     ) -> Reading:
-        """Draws a value on a form's grid, from `low` to `high` or close to one of `near`, in the base unit."""
+        """Draws a value on a form's grid, in the base unit.
+
+        It is from `low` to `high`, or close to one of `near`.
+        """
         form = draw.pick([form for form in self.forms if form.system in (None, system)])
         close = draw.chance(NEAR_SHARE) if near else False
         grids: list[int] = []  # of the thresholds that a value may stand on
@@ -221,5 +241,8 @@ AMOUNTS: Final = {name: _amount(entry) for name, entry in _DATA["amounts"].items
 
 
 def background(place: str) -> list[Amount]:
-    """The values, `vitals` or `labs`, that a note may state by the way when the calculator does not ask for them."""
+    """The values, `vitals` or `labs`, that a note may state by the way.
+
+    A note states one only where the calculator does not ask for it.
+    """
     return [AMOUNTS[name] for name in _DATA[f"background_{place}"]]

@@ -24,17 +24,20 @@ __all__ = ["FreshItem", "draw_item", "fresh_row", "fresh_rows"]
 
 @dataclass(frozen=True, slots=True)
 class FreshItem:
-    """One drawn question."""
+    """One drawn question.
+
+    Attributes:
+        entities: What the note says of the calculator's inputs.
+        others: What the note says of the inputs that is old, copied or of somebody else.
+    """
 
     calculator: AnyCalculator
     note: str
     question: str
-    entities: Mapping[str, object]  # what the note says of the calculator's inputs
+    entities: Mapping[str, object]
     result: Result
     chart: Chart
-    others: Sequence[
-        Fact
-    ] = ()  # what the note says of the inputs that is old, copied or of somebody else
+    others: Sequence[Fact] = ()
 
 
 def draw_item(calculator: AnyCalculator, key: str, level: int = 1) -> FreshItem:

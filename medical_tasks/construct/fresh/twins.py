@@ -1,7 +1,20 @@
-"""Twins: families of notes about one invented patient that differ in one thing, with an exact gold each.
+"""Twins: families of notes about one patient that differ in one thing.
 
-A family's subject is one value. Drawing the patient again with a single random number exchanged gives the same patient with
-another value of it, and the difference of the two charts says which statement of the note it is.
+A family is about one invented patient and one value of that patient, its subject. Each member has
+an exact gold:
+
+* `base`: the note as it is;
+* `threshold`: the subject has another value, and the answer another one;
+* `missing`: the subject is nowhere in the note, so there is no answer;
+* `contradiction`: the note gives the subject twice, differently, so there is no answer;
+* `unit`: a value is written in another unit, and the answer stays;
+* `distractor`: more is told that has no say in the answer, which stays;
+* `negated`: a value of somebody or some time else is told, and a finding denied; the answer stays.
+
+The threshold is found by trying: one random number of the base's stream is exchanged for another,
+and the patient drawn anew. Where the two patients differ in one value and one statement of it, and
+no reply is right for both answers, that value is the subject. So every member is a patient that the
+fresh notes could have, and not a word changes beside what has to.
 """
 
 from __future__ import annotations
@@ -11,12 +24,13 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, TypeVar
 
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 from medical_tasks.benchmarks.medcalc_bench.twins import TWIN_TEXTS
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, CalculatorInputError, Result
+from medical_tasks.calculators.base import Answer
 from medical_tasks.calculators.inputs import REQUIRED, Flag, Input
 from medical_tasks.construct.fresh.cases import CASE_OF, draw_chart
 from medical_tasks.construct.fresh.cases_measures import steroid_words
@@ -25,6 +39,7 @@ from medical_tasks.construct.fresh.findings import FINDINGS
 from medical_tasks.construct.fresh.notes import Background, note_with
 from medical_tasks.construct.fresh.quantities import (
     AMOUNTS,
+    Amount,
     Draw,
     Form,
     Reading,
@@ -43,6 +58,7 @@ KINDS: Final = (
     "negated",
 )  # in this order
 
+_Choice = TypeVar("_Choice")
 _TEXTS: Final = TWIN_TEXTS
 _DATA: Final = read_json("cases.json")
 _AIM = (110, 150)  # words of a base
@@ -82,13 +98,13 @@ class _Steady(Draw):
     def chance(self, probability: float) -> bool:
         return self._share(str(probability)) < probability
 
-    def pick(self, choices: Sequence[Any]) -> Any:
+    def pick(self, choices: Sequence[_Choice]) -> _Choice:
         return choices[int(self._share(repr(choices)) * len(choices))]
 
     def whole(self, low: int, high: int) -> int:
         return low + int(self._share(f"{low}-{high}") * (high - low + 1))
 
-    def shuffled(self, choices: Sequence[Any]) -> list[Any]:
+    def shuffled(self, choices: Sequence[_Choice]) -> list[_Choice]:
         return sorted(
             choices,
             key=lambda each: self._share(each.name if isinstance(each, Reading) else str(each)),
@@ -97,21 +113,33 @@ class _Steady(Draw):
 
 @dataclass(frozen=True, kw_only=True)
 class _Subject:
-    """The value that a family is about, and another one of it that changes the answer."""
+    """The value that a family is about, and another one of it that changes the answer.
+
+    Attributes:
+        new: The other entity.
+        spoken: How a gold names it.
+        kind: `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one
+            that the base leaves out.
+        said: The other statement: a reading or a text.
+        place: Attribute of the chart, key and place of its statement.
+        exchange: The random number exchanged.
+    """
 
     item: Input
-    new: object  # the other entity
-    spoken: str  # how a gold names it
-    # `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for one that the base
-    # leaves out
+    new: object
+    spoken: str
     kind: str
-    said: Any  # the other statement: a reading or a text
+    said: Any
     place: tuple[str, Any, int] = (
         "",
         None,
         0,
-    )  # attribute of the chart, key and place of its statement
-    exchange: tuple[int, float] = (-1, 0.0)  # the random number exchanged
+    )
+    exchange: tuple[int, float] = (-1, 0.0)
+
+
+_Statement: TypeAlias = tuple[tuple[str, Any, int], Any, Any]
+"""Attribute of the chart, key and place of a statement; the statement; that of the other chart."""
 
 
 def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
@@ -225,18 +253,28 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
     return second
 
 
-def _moved(before: Any, after: Any) -> bool:
+def _moved(before: Answer, after: Answer) -> bool:
     """Whether no reply is right for both answers; of measurements, all within 5 % are."""
     apart = (
         abs(before - after) > 0.1 * max(abs(before), abs(after))
-        if isinstance(before, float)
+        if isinstance(before, float) and isinstance(after, int | float)
         else before != after
     )
     return bool(apart)
 
 
 def _difference(one: Chart, other: Chart) -> _Subject | None:
-    """What two charts of a patient differ in, where that is one value, no finding, and one statement of it."""
+    """The subject that two charts of a patient differ in, if they differ in no more.
+
+    Args:
+        one: The base's chart.
+        other: The chart with one random number exchanged.
+
+    Returns:
+        The value that differs, with how the other chart states it. None where more than one value or
+        statement differs, or where it is a finding: whether a finding that is not mentioned is absent
+        is for the reader to say.
+    """
     names = [name for name in one.entities if one.entities[name] != other.entities.get(name)]
     if len(names) != 1 or one.entities.keys() != other.entities.keys():
         return None
@@ -249,10 +287,17 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
     if statements is None:
         return None
 
-    new = other.entities[item.name]
     if item.name == "age" and not statements:
         text = f"{other.person.age} {'months' if one.person.months else 'years'}"
+        new = other.entities[item.name]
         return _Subject(item=item, new=new, spoken="age", kind="age", said=text)
+    return _stated_subject(item, one, other, statements)
+
+
+def _stated_subject(
+    item: Input, one: Chart, other: Chart, statements: Sequence[_Statement]
+) -> _Subject | None:
+    """The subject that one statement of the charts is about; None where it is about another."""
     if len(statements) != 1 or one.person != other.person:
         return None
     ((place, before, after),) = statements
@@ -264,7 +309,7 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
         spoken += f" ({steroid_words(_steroid(one)[2:-1])})"
     return _Subject(
         item=item,
-        new=new,
+        new=other.entities[item.name],
         spoken=spoken,
         kind=place[1] if reading else "words",
         said=after,
@@ -273,7 +318,10 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
 
 
 def _steroid(chart: Chart) -> str:
-    """The drug that a patient converts from, as the entity is written; it stands in the question."""
+    """The drug that a patient converts from, as the entity is written.
+
+    It stands in the question.
+    """
     return str(chart.entities.get("input steroid")).split(",")[0]
 
 
@@ -288,14 +336,12 @@ def _same_frame(one: Chart, other: Chart) -> bool:
     )
 
 
-def _differing_statements(
-    one: Chart, other: Chart
-) -> list[tuple[tuple[str, Any, int], Any, Any]] | None:
+def _differing_statements(one: Chart, other: Chart) -> list[_Statement] | None:
     """The statements of two charts that differ.
 
     Place, before and after; None where the charts have others.
     """
-    found: list[tuple[tuple[str, Any, int], Any, Any]] = []
+    found: list[_Statement] = []
     for attribute in ("values", "sentences", "phrases"):
         ours, theirs = getattr(one, attribute), getattr(other, attribute)
         if {at: len(texts) for at, texts in ours.items()} != {
@@ -311,7 +357,10 @@ def _differing_statements(
 
 
 def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
-    """The findings that the calculator counts and the note leaves out, each with the name of its wordings."""
+    """The findings that the calculator counts and the note leaves out.
+
+    Each has the name of its wordings.
+    """
     inputs = {item.parameter: item for item in chart.calculator.inputs}
     steps = _steps(chart.calculator, "find")
     return draw.shuffled(
@@ -408,7 +457,7 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
     return None
 
 
-def _same_answer(chart: Chart, name: str, value: Any, result: Result) -> Result | None:
+def _same_answer(chart: Chart, name: str, value: object, result: Result) -> Result | None:
     """The result with another way to write an entity, where the answer stays; else None.
 
     A score's answer has to stay a little below and above the value too: the reader may round.
@@ -424,21 +473,17 @@ def _same_answer(chart: Chart, name: str, value: Any, result: Result) -> Result 
     return results[0] if same else None
 
 
-def _close(one: Any, other: Any) -> bool:
-    return bool(
-        one == other or (isinstance(one, float) and math.isclose(one, other, rel_tol=2 * _NEAR))
-    )
+def _close(one: Answer, other: Answer) -> bool:
+    if isinstance(one, float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=2 * _NEAR)
+    return one == other
 
 
 def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
-    entity: Any = reading.entity
+    entity = reading.entity
     unit = "" if not isinstance(entity, list) else "ft in" if len(entity) == 4 else entity[-1]
     for amount in AMOUNTS.values():
-        own = [
-            form
-            for form in amount.forms
-            if form.unit == unit and reading.name in (form.names or amount.names)
-        ]
+        own = _forms_of(amount, unit, reading.name)
         others = [form for form in amount.forms if own and _converts(own[0], form)]
         for form in draw.shuffled(others):
             grid = form.grid(reading.base)
@@ -449,6 +494,12 @@ def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
                 yield Reading(
                     form.entity(grid), form.text(grid, draw), name, short, form.base(grid)
                 )
+
+
+def _forms_of(amount: Amount, unit: str, name: str) -> list[Form]:
+    """The forms of an amount that have this unit and may have this name."""
+    with_unit = (form for form in amount.forms if form.unit == unit)
+    return [form for form in with_unit if name in (form.names or amount.names)]
 
 
 def _converts(one: Form, other: Form) -> bool:

@@ -1,7 +1,8 @@
-"""Attributes of calculators found in notes, by a model or by words alone, and how well (paper, section 2.2, appendix A.1).
+"""Attributes of calculators found in notes, by a model or by words alone, and how well.
 
-A model is asked which attributes that calculators share a note gives, whether its patient is one whom a calculator is meant for,
-and for the rest of that calculator's attributes. Prompts and criteria are ours.
+Paper, section 2.2, appendix A.1. A model is asked three times: which attributes that calculators
+share a note gives; whether its patient is one whom a calculator is meant for; and for the rest of
+that calculator's attributes. Prompts and criteria are ours.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
 from medical_tasks.benchmarks.medcalc_bench.quantities import dates, plain
@@ -28,10 +29,12 @@ from medical_tasks.calculators.inputs import (
     is_missing,
 )
 from medical_tasks.calculators.steps import quiet
+from medical_tasks.data.dataset_source import Row
 from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import Question
 from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_object, schema_of
 from medical_tasks.runs.asking import Asked
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.means import ratio_interval
 
@@ -40,7 +43,7 @@ Entities = dict[str, object]
 
 CRITERIA: Final[Mapping[str, Mapping[str, str]]] = packaged(__file__, "eligibility.json")
 """Calculator's slug to whom it is meant for, `for`, and who says so, `source`."""
-_TEXTS: Final[Mapping[str, Any]] = packaged(__file__, "construction.json")
+_TEXTS: Final = packaged(__file__, "construction.json")
 _TEMPLATE: Final = hashlib.sha256(
     json.dumps([_TEXTS, CRITERIA], sort_keys=True).encode()
 ).hexdigest()
@@ -140,10 +143,14 @@ def _question(
         *texts,
         _TEXTS["reply"].format(form=form),
     )
-    messages: Any = ({"role": "user", "content": "\n\n".join(parts)},)
-    how: Any = {"again": _TEXTS["again"], "max_tokens": 2_000, "schema": schema_of(keys)}
     return Question(
-        id=name, messages=messages, template=_TEMPLATE, read=partial(read_object, keys=keys), **how
+        id=name,
+        messages=({"role": "user", "content": "\n\n".join(parts)},),
+        template=_TEMPLATE,
+        read=partial(read_object, keys=keys),
+        again=_TEXTS["again"],
+        max_tokens=2_000,
+        schema=schema_of(keys),
     )
 
 
@@ -199,17 +206,34 @@ Pair: TypeAlias = tuple[AnyCalculator, str, Entities]
 
 @dataclass(frozen=True, kw_only=True)
 class Extracted:
-    """What came of notes: the pairs of calculator and note that are kept, and how the others ended."""
+    """What came of notes.
+
+    The pairs of calculator and note that are kept, and how the others ended.
+
+    Attributes:
+        passes: Questions of each pass.
+    """
 
     kept: list[Pair] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
-    passes: Counter[str] = field(default_factory=Counter)  # questions of each pass
+    passes: Counter[str] = field(default_factory=Counter)
 
 
 def extract(
     notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
 ) -> Extracted:
-    """Asks about all notes, in three passes for so many at a time that their questions fit into memory."""
+    """Asks about all notes, in three passes.
+
+    So many notes are asked about at a time that their questions fit into memory.
+
+    Args:
+        notes: Name to text.
+        calculators: For which pairs are made.
+        model: Who is asked.
+
+    Returns:
+        The pairs that are kept, and how the others ended.
+    """
     made, names = Extracted(), list(notes)
     for start in range(0, len(names), _BLOCK):
         _passes(
@@ -222,15 +246,17 @@ def extract(
 def _passes(
     made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
 ) -> None:
-    """Which attributes a note has, whether each calculator is meant for its patient, and what values are left."""
+    """Does the three passes for some notes.
+
+    Which attributes a note has, whether each calculator is meant for its patient, and what values are
+    left.
+    """
     pairs = _with_attributes(made, notes, calculators, model)
     pairs = _eligible_pairs(made, notes, pairs, model)
     _complete(made, notes, pairs, model)
 
 
-def _ask(
-    made: Extracted, model: Asked, label: str, questions: Sequence[Question]
-) -> dict[str, Any]:
+def _ask(made: Extracted, model: Asked, label: str, questions: Sequence[Question]) -> JsonDict:
     made.passes[label] += len(questions)
     return model.ask(questions)
 
@@ -238,7 +264,10 @@ def _ask(
 def _with_attributes(
     made: Extracted, notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
 ) -> dict[str, Pair]:
-    """The pairs of note and calculator for which the note has a telling attribute, by the key of their questions."""
+    """The pairs for which the note has a telling attribute, by the key of their questions.
+
+    Age and sex are not telling: nearly every note has them, and every calculator would be asked for.
+    """
     shared = shared_attributes(calculators)
     questions = [
         values_question(f"attributes of {name}", note, [*shared.values()])
@@ -311,7 +340,11 @@ _compiled: Final = lru_cache(maxsize=2048)(lambda pattern: re.compile(pattern, r
 
 
 def lexical(note: str, calculator: AnyCalculator) -> Entities:
-    """Finds a calculator's attributes by their names and a few usual words, with the number and unit that stand behind them."""
+    """Finds a calculator's attributes by their names and a few usual words.
+
+    The value is the number and unit that stand behind the name. It is a floor for models, and no
+    reader: "no fever" is a denial, and "mother had a stroke" is taken for the patient's.
+    """
     text = plain(note)
     found = {item.name: _spotted(text, item) for item in calculator.inputs}
     return {name: value for name, value in found.items() if value is not None}
@@ -410,9 +443,12 @@ _FIGURES: Final = {
 
 def compared(
     calculator: AnyCalculator, gold: Mapping[str, object], given: Mapping[str, object]
-) -> Counter[Any]:
-    """Counts attributes by type: `gold` and `given` ones, `both`, and `right` ones, which have the same value."""
-    counts: Counter[Any] = Counter()
+) -> Counter[tuple[Kind, str]]:
+    """Counts attributes by type.
+
+    `gold` and `given` ones, `both`, and `right` ones, which have the same value.
+    """
+    counts: Counter[tuple[Kind, str]] = Counter()
     wanted, found = _values(calculator, gold), _values(calculator, given)
     for item in calculator.inputs:
         kind, there = kind_of(item), (item.name in wanted, item.name in found)
@@ -423,9 +459,9 @@ def compared(
     return counts
 
 
-def _values(calculator: AnyCalculator, entities: Mapping[str, object]) -> dict[str, Any]:
+def _values(calculator: AnyCalculator, entities: Mapping[str, object]) -> dict[str, object]:
     """The attributes that are given, read; None for what cannot be."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, raw in entities.items():
         item = calculator.input_named(key)
         if item is not None and not is_missing(raw):
@@ -436,16 +472,25 @@ def _values(calculator: AnyCalculator, entities: Mapping[str, object]) -> dict[s
     return found
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     if isinstance(a, float) and isinstance(b, float):
         return abs(a - b) <= TOLERANCE * abs(a)
     return a is not None and bool(a == b)
 
 
 def figures(
-    rows: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, object]]
+    rows: Sequence[Row], given: Sequence[Mapping[str, object]]
 ) -> dict[str, dict[str, Estimate]]:
-    """Precision and recall by type, `all` first, pooled over the rows, with intervals in which notes are drawn whole."""
+    """Precision and recall by type of attribute, pooled over the rows.
+
+    Args:
+        rows: Rows of the dataset, whose entities are the truth.
+        given: The entities that were found in the note of each row.
+
+    Returns:
+        `all`, then each type, to figures with intervals in which notes are drawn whole: a note has
+        several rows, and what is misread in one of them is misread in all.
+    """
     pairs = zip(rows, given, strict=True)
     counts = [
         compared(find(int(row["calculator_id"])), entities_of(row), each) for row, each in pairs
@@ -453,7 +498,7 @@ def figures(
     clusters = [
         name if not (name := str(row["note_id"])).isdigit() else row["patient_note"] for row in rows
     ]
-    kinds = ("numeric", "categorical", "date")
+    kinds: tuple[Kind, ...] = ("numeric", "categorical", "date")
 
     def column(name: str, label: str) -> list[int]:
         return [

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections import ChainMap, Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import eq
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
 import medical_tasks.options as declared
 from medical_tasks.benchmarks.medcalc_bench.data import (
@@ -32,6 +33,13 @@ from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
 from medical_tasks.calculators.inputs import Flag, Input, fold, is_missing
 from medical_tasks.construct.contract import Construction
 from medical_tasks.construct.medcalc import extraction
+from medical_tasks.construct.medcalc.forms import (
+    LINE_FIELDS,
+    Pair,
+    PairLine,
+    PairShares,
+    ReviewerAgreement,
+)
 from medical_tasks.construct.options import (
     MedcalcCheck,
     MedcalcExtract,
@@ -40,11 +48,10 @@ from medical_tasks.construct.options import (
     MedcalcSheet,
 )
 from medical_tasks.construct.shared import check_answered, checked_seed, ranked
-from medical_tasks.data.dataset_source import file_sha256
+from medical_tasks.data.dataset_source import Row, file_sha256
 from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.io.files import WholeFile, make_folder, readable
-from medical_tasks.io.json_records import is_text
 from medical_tasks.io.output import tell, tell_private
 from medical_tasks.io.table import align
 from medical_tasks.io.tables import (
@@ -56,10 +63,10 @@ from medical_tasks.io.tables import (
     refuse,
     write_sheet,
 )
-from medical_tasks.models.usage import usage_said
+from medical_tasks.models.usage import Usage, usage_said
 from medical_tasks.runs.asking import asked
 from medical_tasks.scoring.agreement import cohen_interval
-from medical_tasks.scoring.estimates import as_json
+from medical_tasks.scoring.estimates import Estimate, as_json
 from medical_tasks.spec import UNANSWERED
 
 COLUMNS: Final = (
@@ -74,17 +81,16 @@ _FILES: Final = "Give a file of notes to extract, of rows to check."
 _NOTHING: Final = "not mentioned"
 LEXICAL: Final = "lexical"
 """The model of `extract` and `check` that asks nobody: attributes by names and usual words."""
+_TRUTHS: Final = {"yes": True, "no": False}
 _EXTRACT, _PAIRS, _SHARES, _ENTITIES = (
     "extract.json",
     "extracted.jsonl",
     "shares.json",
     "entities.jsonl",
 )
-_LINE: Final = dict.fromkeys(
-    ("id", "note_id", "calculator", "note", "entities"), construction.private_field(is_text())
-)
 
-Pairs = Mapping[str, Mapping[str, Any]]
+Pairs = Mapping[str, Pair]
+"""Id of a pair to the pair."""
 Cell = tuple[str, str]
 """Pair and attribute."""
 Marks = dict[str, dict[Cell, tuple[str, object]]]
@@ -121,19 +127,24 @@ def _calculators(text: str | None) -> tuple[AnyCalculator, ...]:
 
 
 class _Outcome(NamedTuple):
-    """What an extractor, a model or words alone, made of notes."""
+    """What an extractor, a model or words alone, made of notes.
+
+    Attributes:
+        failed: Question to the reason why it has no usable reply.
+        usage: None where nothing was asked.
+    """
 
     made: extraction.Extracted
-    recipe: Mapping[str, Any]
-    failed: Mapping[str, str]  # question to the reason why it has no usable reply
-    usage: Mapping[str, Any] | None  # None where nothing was asked
+    recipe: Mapping[str, object]
+    failed: Mapping[str, str]
+    usage: Usage | None
 
 
 def _by_words(
     arguments: MedcalcExtract,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
 ) -> _Outcome:
     """Extracts without a model; options of one are refused, since they would do nothing."""
     for option in ("model_args", "tries", "max_new_tokens", "forecast"):
@@ -160,11 +171,12 @@ def _by_model(
     arguments: MedcalcExtract,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
 ) -> _Outcome:
     more = 2 * len(notes) * len(calculators)
     tell(
-        f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then {more:,} at most."
+        f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then "
+        f"{more:,} at most."
     )
     with asked(
         arguments.model,
@@ -194,11 +206,11 @@ def _extract(arguments: MedcalcExtract) -> int:
     made = outcome.made
     lines = _drawn(made, notes, MOST if most is None else most, seed)
     refusal = f"{folder}: sheets of other pairs were exported from here. Work in another --folder."
-    construction.check_exported(
+    annotation.check_exported(
         folder / _SHARES, "pairs_sha256", lines, step="medcalc sheet", refusal=refusal
     )
     kept = Counter(line["calculator"] for line in lines)
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "notes": len(notes),
         "questions": made.passes,
         "dropped": +made.dropped,
@@ -234,17 +246,25 @@ def _extract(arguments: MedcalcExtract) -> int:
 
 def _drawn(
     made: extraction.Extracted, notes: Mapping[str, str], most: int, seed: int
-) -> list[dict[str, str]]:
-    """The pairs that are kept, at most so many of a calculator, in the order of calculators and notes."""
-    of_each: dict[str, list[dict[str, str]]] = defaultdict(list)
+) -> list[PairLine]:
+    """The pairs that are kept, in the order of calculators and notes.
+
+    Args:
+        made: What was extracted. Pairs that are too many are counted among its dropped ones.
+        notes: Name to text.
+        most: How many pairs of a calculator are kept; the seed draws them.
+        seed: Decides which.
+    """
+    of_each: dict[str, list[PairLine]] = defaultdict(list)
     for calculator, name, entities in made.kept:
-        line = {
-            "id": f"{calculator.id}-{name}",
-            "note_id": name,
-            "calculator": calculator.slug,
-            "note": notes[name],
-        }
-        of_each[calculator.slug].append({**line, "entities": json.dumps(entities)})
+        pair = Pair(
+            id=f"{calculator.id}-{name}",
+            note_id=name,
+            calculator=calculator,
+            note=notes[name],
+            entities=entities,
+        )
+        of_each[calculator.slug].append(pair.line(entities))
     made.dropped["over --most of a calculator"] += sum(
         max(len(lines) - most, 0) for lines in of_each.values()
     )
@@ -256,12 +276,8 @@ def _drawn(
 
 
 def _pairs(folder: Path, file: str = _PAIRS, step: str = "medcalc extract") -> Pairs:
-    lines = [line.values for line in construction.read_lines(folder / file, _LINE, step=step)]
-    read = (
-        {"calculator": find(line["calculator"]), "entities": json.loads(line["entities"])}
-        for line in lines
-    )
-    return {line["id"]: {**line, **more} for line, more in zip(lines, read, strict=True)}
+    records = construction.read_lines(folder / file, LINE_FIELDS, step=step)
+    return {pair.id: pair for pair in map(Pair.read, records)}
 
 
 def _is_open(folder: Path) -> bool:
@@ -280,10 +296,8 @@ def _tell_whose(folder: Path) -> int:
 # Sheets: a row for each attribute, and one for whether the calculator is meant for the patient.
 
 
-def _cells(pair: Mapping[str, Any]) -> dict[str, tuple[Input | None, object]]:
-    items = {
-        item.name: (item, pair["entities"].get(item.name)) for item in pair["calculator"].inputs
-    }
+def _cells(pair: Pair) -> dict[str, tuple[Input | None, object]]:
+    items = {item.name: (item, pair.entities.get(item.name)) for item in pair.calculator.inputs}
     return {ELIGIBLE: (None, True), **items}
 
 
@@ -294,9 +308,9 @@ def _rows(
         pair = pairs[key]
         item, value = _cells(pair)[attribute]
         value, unit = value if isinstance(value, list) and len(value) == 2 else (value, "")
-        place = f"notes/{construction.file_name(pair['note_id'])}"
+        place = f"notes/{construction.file_name(pair.note_id)}"
         accepts = item.expects if item else "yes or no"
-        told = (number, key, reviewer, place, pair["calculator"].name, attribute, accepts)
+        told = (number, key, reviewer, place, pair.calculator.name, attribute, accepts)
         shown = value if type(value) is float else _said(value)
         yield dict(zip(COLUMNS, (*told, shown, unit, "", "", comment), strict=True))
 
@@ -311,35 +325,37 @@ def _said(value: object) -> str:
 
 def _sheet(arguments: MedcalcSheet) -> int:
     folder, seed = arguments.folder, checked_seed(arguments.seed)
-    pairs, names = _pairs(folder), construction.parse_names(arguments.reviewers)
+    pairs, names = _pairs(folder), annotation.parse_names(arguments.reviewers)
     if ADJUDICATOR in names:
         raise UsageError(
             f"--reviewers: {ADJUDICATOR} is who decides where two disagree. Give another name."
         )
-    shares = construction.shared_sheets(
-        list(pairs), names, overlap=arguments.overlap or 0, seed=seed
+    shares = annotation.shared_sheets(list(pairs), names, overlap=arguments.overlap or 0, seed=seed)
+    made: PairShares = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
+    refusal = (
+        f"{folder}: sheets were exported with other settings. Repeat that command, or move them "
+        "away."
     )
-    made = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
-    refusal = f"{folder}: sheets were exported with other settings. Repeat that command, or move them away."
-    construction.keep_once(folder / _SHARES, made, step="medcalc sheet", refusal=refusal)
+    annotation.keep_once(folder / _SHARES, made, step="medcalc sheet", refusal=refusal)
     sheets = make_folder(folder / "sheets")
     make_folder(sheets / "notes")
     for pair in pairs.values():
         with WholeFile(
-            sheets / "notes" / construction.file_name(pair["note_id"]), private=True
+            sheets / "notes" / construction.file_name(pair.note_id), private=True
         ) as part:
-            part.write(pair["note"] + "\n")
+            part.write(pair.note + "\n")
     cells = {
         name: [((key, each), "") for key in keys for each in _cells(pairs[key])]
         for name, keys in shares["sheets"].items()
     }
-    construction.write_sheets(
+    annotation.write_sheets(
         sheets, COLUMNS, {name: _rows(pairs, own, name) for name, own in cells.items()}
     )
     for name, own in cells.items():
         tell(f"{sheets / name}.csv: {len(shares['sheets'][name]):,} pairs, {len(own):,} rows")
     tell(
-        f"Mark each row o (right) or x, and put what is right into correction: a value with its unit, or {_NOTHING}."
+        "Mark each row o (right) or x, and put what is right into correction: a value with its "
+        f"unit, or {_NOTHING}."
     )
     return _tell_whose(folder)
 
@@ -349,7 +365,8 @@ def _import(arguments: MedcalcImport) -> int:
     (folder / _ENTITIES).unlink(
         missing_ok=True
     )  # no earlier review is released for one that does not end
-    pairs, shares = _pairs(folder), construction.read_json(folder / _SHARES, step="medcalc sheet")
+    pairs = _pairs(folder)
+    shares: PairShares = construction.read_json(folder / _SHARES, step="medcalc sheet")
     rows = [
         row for path in arguments.paths for row in read_sheet(path, COLUMNS, numbers="correction")
     ]
@@ -360,20 +377,19 @@ def _import(arguments: MedcalcImport) -> int:
     decided = marks.pop(ADJUDICATOR, {})
     agreement = [*_agreement(marks, pairs)]
     _adjudicated(place, rows, pairs, marks, decided)
-    lines, dropped, changed = [], Counter[str](), 0
+    lines: list[PairLine] = []
+    dropped, changed = Counter[str](), 0
     left = ChainMap(decided, *marks.values())  # what nobody decided is the same in all of them
     for key, pair in pairs.items():
         found = {each: left[key, each][1] for each in _cells(pair) if (key, each) in left}
         meant = found.pop(ELIGIBLE, None)
         entities = {name: value for name, value in found.items() if value is not None}
         unmeant = "not reviewed" if meant is None else "not eligible"
-        if reason := extraction.lacking(pair["calculator"], entities) if meant else unmeant:
+        if reason := extraction.lacking(pair.calculator, entities) if meant else unmeant:
             dropped[reason] += 1
         else:
-            changed += entities != pair["entities"]
-            lines.append(
-                {**pair, "calculator": pair["calculator"].slug, "entities": json.dumps(entities)}
-            )
+            changed += entities != pair.entities
+            lines.append(pair.line(entities))
     construction.write_lines(folder / _ENTITIES, lines)
     made = {"kept": len(lines), "changed": changed, "dropped": dict(dropped)}
     construction.write_json(
@@ -393,8 +409,11 @@ def _reviewed(row: TableRow) -> tuple[str, Cell]:
 
 
 def _read_marks(
-    arguments: MedcalcImport, rows: Iterable[TableRow], pairs: Pairs, sheets: Any
-) -> tuple[Marks, Any]:
+    arguments: MedcalcImport,
+    rows: Iterable[TableRow],
+    pairs: Pairs,
+    sheets: Mapping[str, Sequence[str]],
+) -> tuple[Marks, list[str]]:
     """What all sheets say, and whose are not there; an adjudicator may decide any cell.
 
     Problems are told together.
@@ -417,7 +436,7 @@ def _read_marks(
             )
             marks.setdefault(name, {})[cell] = opinion
             problems += [problem] if problem else []
-    absent, unsaid = construction.missing_sheets(sheets, marks, partial=arguments.partial)
+    absent, unsaid = annotation.missing_sheets(sheets, marks, partial=arguments.partial)
     lost = {
         name: len(expected[name] - own.keys()) for name, own in marks.items() if name != ADJUDICATOR
     }
@@ -427,19 +446,22 @@ def _read_marks(
 
 
 def _adjudicated(
-    path: Path, rows: Iterable[TableRow], pairs: Pairs, marks: Marks, decided: Mapping[Cell, Any]
+    path: Path, rows: Iterable[TableRow], pairs: Pairs, marks: Marks, decided: Collection[Cell]
 ) -> None:
     """Ends where values differ that nobody decided.
 
     The adjudicator's sheet has all of them, with what was written into it.
     """
     said = _disagreed(marks)
-    if not (waiting := said.keys() - decided.keys()):
+    if not (waiting := said.keys() - set(decided)):
         return
     held = {
         cell: row.cells for row in rows for name, cell in [_reviewed(row)] if name == ADJUDICATOR
     }
-    comments = {cell: held[cell]["comment"] if cell in held else "" for cell in {**said, **decided}}
+    comments = {
+        cell: held[cell]["comment"] if cell in held else ""
+        for cell in dict.fromkeys((*said, *decided))
+    }
     for cell, each in said.items():
         new, old = "; ".join(f"{name}: {text}" for name, text in each.items()), comments[cell]
         comments[cell] = old if new in old else f"{new}; before: {old}" if old else new
@@ -451,8 +473,9 @@ def _adjudicated(
     filled = ({**row, "note": f"sheets/{row['note']}", **told.get(cell, {})} for cell, row in made)
     write_sheet(path, COLUMNS, filled)
     raise IncompleteError(
-        f"{len(waiting):,} attributes wait for adjudication in {path}: what was extracted, and in comment what each says. "
-        "Have it marked as the other sheets, and import all of them together."
+        f"{len(waiting):,} attributes wait for adjudication in {path}: what was extracted, and in "
+        "comment what each says. Have it marked as the other sheets, and import all of them "
+        "together."
     )
 
 
@@ -464,23 +487,25 @@ def _opinion(
     Its mark, and the value that its reviewer leaves.
     """
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
-    text: Any = " ".join(row.cells["correction"].split())
+    text = " ".join(row.cells["correction"].split())
     if mark not in ("o", "x"):
-        said = f"must be o (right) or x (wrong), got a text of {len(mark)} characters"
-        return f"{row.place('verdict')}: {said}", ("", None)
+        return annotation.unknown_mark(row, "verdict", "o (right) or x (wrong)", mark), ("", None)
     if mark == "o" or item is None:
         same, told = ("what was extracted", _said(value)) if mark == "o" else ("no", "no")
-        said = f"{row.place('correction')}: must be empty or {same} beside {mark}, got a text of {len(text)} characters"
+        rule = f"empty or {same} beside {mark}"
+        said = annotation.unknown_mark(row, "correction", rule, text)
         return ("" if text.casefold() in ("", told.casefold()) else said), (
             mark,
             value if mark == "o" else False,
         )
     if fold(text) and is_missing(text):
         return "", (mark, None)
-    if isinstance(item, Flag):
-        text = {"yes": True, "no": False}.get(text.casefold(), "?")
-    found, why = extraction.usable(item, text)
-    problem = f"{row.place('correction')}: is {why or 'without a value'}; give {item.expects}, or {_NOTHING}"
+    correction = _TRUTHS.get(text.casefold(), "?") if isinstance(item, Flag) else text
+    found, why = extraction.usable(item, correction)
+    problem = (
+        f"{row.place('correction')}: is {why or 'without a value'}; give {item.expects}, or "
+        f"{_NOTHING}"
+    )
     return (problem if found is None else ""), (mark, found)
 
 
@@ -493,34 +518,33 @@ def _disagreed(marks: Marks) -> dict[Cell, dict[str, str]]:
     return {cell: each for cell, each in said.items() if len({*each.values()}) > 1}
 
 
-def _agreement(marks: Marks, pairs: Pairs) -> Iterator[dict[str, Any]]:
+def _agreement(marks: Marks, pairs: Pairs) -> Iterator[ReviewerAgreement]:
     """Compares each two reviewers on the cells that both marked.
 
     Kappa's interval draws notes whole.
     """
-    for names, both, one, other in construction.each_two(marks):
+    for names, both, one, other in annotation.pairs_of_people(marks):
         (first, values), (second, others) = zip(*one, strict=True), zip(*other, strict=True)
-        clusters = [pairs[key]["note_id"] for key, _ in both]
+        clusters = [pairs[key].note_id for key, _ in both]
         kappa = cohen_interval(first, second, classes=("o", "x"), clusters=clusters)
         same = sum(map(eq, map(_said, values), map(_said, others)))
         tell(
-            f"{' and '.join(names)}: the same value on {same:,} of {len(both):,} attributes ({100 * same / len(both):.1f} %), "
-            f"Cohen's kappa of their verdicts {f'{kappa.value:.3f}' if kappa.value == kappa.value else 'n/a'}"
+            f"{' and '.join(names)}: the same value on {same:,} of {len(both):,} attributes "
+            f"({100 * same / len(both):.1f} %), Cohen's kappa of their verdicts "
+            f"{f'{kappa.value:.3f}' if kappa.value == kappa.value else 'n/a'}"
         )
         yield {"reviewers": names, "cells": len(both), "same": same, "kappa": as_json(kappa)}
 
 
-def split_notes(
-    pairs: Sequence[Mapping[str, Any]], *, train: float, seed: int
-) -> dict[str, list[Any]]:
+def split_notes(pairs: Sequence[Pair], *, train: float, seed: int) -> dict[str, list[Pair]]:
     """Divides pairs into test and training ones.
 
     A note, white space and case aside, is in one of them.
     """
-    texts = [" ".join(pair["note"].split()).casefold() for pair in pairs]
+    texts = [" ".join(pair.note.split()).casefold() for pair in pairs]
     every = ranked(list(dict.fromkeys(texts)), seed, str)
     training = set(every[: round(train * len(every))])
-    sides: dict[str, list[Any]] = {"test": [], "train": []}
+    sides: dict[str, list[Pair]] = {"test": [], "train": []}
     for pair, text in zip(pairs, texts, strict=True):
         sides["train" if text in training else "test"].append(pair)
     return sides
@@ -538,7 +562,7 @@ def _release(arguments: MedcalcRelease) -> int:
             f"{folder}: no note is left for the test part. Give more notes, or a smaller --train."
         )
     place = make_folder(folder / "release")
-    shown: dict[str, Any] = {}
+    shown: dict[str, object] = {}
     for split, some in sides.items():
         start = 1 if split == "test" else 1 + len(sides["test"])
         kind = "Extracted" if is_open else CREDENTIALED
@@ -565,16 +589,16 @@ def _release(arguments: MedcalcRelease) -> int:
     return _tell_whose(folder)
 
 
-def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str, Any]:
+def _official(number: int, pair: Pair, note_type: str) -> Row:
     from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 
-    entities, calculator = pair["entities"], pair["calculator"]
+    entities, calculator = pair.entities, pair.calculator
     asked, result = (
-        (pair["note"], named_drugs(QUESTIONS[calculator.id][0], entities), entities),
+        (pair.note, named_drugs(QUESTIONS[calculator.id][0], entities), entities),
         calculator.calculate(entities),
     )
     row = synthetic_row(
-        number, pair["note_id"], calculator, asked, result.answer_text, result.explanation
+        number, pair.note_id, calculator, asked, result.answer_text, result.explanation
     )
     return {official: row[ours] for official, ours in OFFICIAL_COLUMNS.items()} | {
         "Note Type": note_type
@@ -582,69 +606,94 @@ def _official(number: int, pair: Mapping[str, Any], note_type: str) -> dict[str,
 
 
 def _check(arguments: MedcalcCheck) -> int:
-    source, chosen = arguments.source, {each.id for each in _calculators(arguments.calculators)}
     check_least({"--max-samples": arguments.max_samples})
-    own = not _is_released(source)
-    released = {"test": source}
-    read = (
-        read_own_rows(source, credentialed=policy.protecting())
-        if own
-        else read_rows("v1.0", "test", released)
-    )
-    known = (row for row in read if row["relevant_entities"] and row["note_type"] != "Template")
-    rows = [row for row in known if row["calculator_id"] in chosen]
-    rows = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))[
-        : arguments.max_samples
-    ]
-    if not rows:
-        raise UsageError(f"{source}: no row of these calculators has entities to compare with.")
+    rows = _rows_to_check(arguments)
     notes = {
         str(row["row_number"]): (row["patient_note"], find(row["calculator_id"])) for row in rows
     }
     unread = 0
     if arguments.model == LEXICAL:
-        given = [extraction.lexical(*each) for each in notes.values()]
-    elif arguments.folder is None:
-        raise UsageError(
-            "construct medcalc check with a model needs --folder, where its replies are kept."
-        )
+        given = [extraction.lexical(note, calculator) for note, calculator in notes.values()]
     else:
-        with asked(
-            arguments.model,
-            arguments,
-            {"source": file_sha256(source)},
-            step=f"{arguments.benchmark} {arguments.step}",
-            into=arguments.folder,
-            forecast=arguments.forecast,
-            what="values",
-        ) as model:
-            form = extraction.values_question
-            replies = model.ask(
-                [form(name, note, each.inputs, each) for name, (note, each) in notes.items()]
-            )
+        given, unread = _values_of_model(arguments, arguments.folder, notes)
         if arguments.forecast:
             return 0
-        lost = {name: why for name, why in model.failed.items() if why.startswith(UNANSWERED)}
-        check_answered(
-            lost, len(rows), "rows have no reply", then="Nothing is compared. ", file="the folder"
-        )
-        given = [
-            extraction.read_values(each.inputs, replies.get(name, {}))[0]
-            for name, (_, each) in notes.items()
-        ]
-        unread = len(model.failed)
     found = extraction.figures(rows, given)
     shares = [(kind, *map(_share, some.values())) for kind, some in found.items()]
     tell("\n".join(align(("type", *found["all"]), shares)))
     content = {
         kind: {name: as_json(each) for name, each in some.items()} for kind, some in found.items()
     }
-    said = f"{len(rows):,} rows, {arguments.model}. Without a usable reply, so that nothing is found: {unread:,}"
-    tell(f"\n{said}", rows=len(rows), unread=unread, figures=content)
+    tell(
+        f"\n{len(rows):,} rows, {arguments.model}. Without a usable reply, so that nothing is "
+        f"found: {unread:,}",
+        rows=len(rows),
+        unread=unread,
+        figures=content,
+    )
     return 0
 
 
-def _share(each: Any) -> str:
+def _rows_to_check(arguments: MedcalcCheck) -> Sequence[Row]:
+    """The rows whose entities are known and were read from a note, drawn by the seed.
+
+    Rows of templates are left out: their notes say attributes in the calculators' own words.
+    """
+    source, chosen = arguments.source, {each.id for each in _calculators(arguments.calculators)}
+    read: Iterable[Row]
+    if _is_released(source):
+        read = read_rows("v1.0", "test", {"test": source})
+    else:
+        read = read_own_rows(source, credentialed=policy.protecting())
+    known = (row for row in read if row["relevant_entities"] and row["note_type"] != "Template")
+    rows = [row for row in known if row["calculator_id"] in chosen]
+    if not rows:
+        raise UsageError(f"{source}: no row of these calculators has entities to compare with.")
+    drawn = ranked(rows, checked_seed(arguments.seed), lambda row: str(row["row_number"]))
+    return drawn[: arguments.max_samples]
+
+
+def _values_of_model(
+    arguments: MedcalcCheck, folder: Path | None, notes: Mapping[str, tuple[str, AnyCalculator]]
+) -> tuple[list[extraction.Entities], int]:
+    """The entities that a model finds in each note, and how many notes have no usable reply.
+
+    A reply that cannot be used counts as nothing found; no reply at all ends the step, since asking
+    again may bring one.
+    """
+    if folder is None:
+        raise UsageError(
+            "construct medcalc check with a model needs --folder, where its replies are kept."
+        )
+    with asked(
+        arguments.model,
+        arguments,
+        {"source": file_sha256(arguments.source)},
+        step=f"{arguments.benchmark} {arguments.step}",
+        into=folder,
+        forecast=arguments.forecast,
+        what="values",
+    ) as model:
+        replies = model.ask(
+            [
+                extraction.values_question(name, note, calculator.inputs, calculator)
+                for name, (note, calculator) in notes.items()
+            ]
+        )
+    if arguments.forecast:
+        return [], 0
+    lost = {name: why for name, why in model.failed.items() if why.startswith(UNANSWERED)}
+    check_answered(
+        lost, len(notes), "rows have no reply", then="Nothing is compared. ", file="the folder"
+    )
+    given = [
+        extraction.read_values(calculator.inputs, replies.get(name, {}))[0]
+        for name, (_, calculator) in notes.items()
+    ]
+    return given, len(model.failed)
+
+
+def _share(each: Estimate) -> str:
     return (
         "n/a"
         if each.n == 0

@@ -2,7 +2,8 @@
 
     from medical_tasks.lab.v1_labels import QUIRKS, label
 
-    result = label(21, {"Best eye response": "eye opening to pain", "Best verbal response": "confused",
+    result = label(21, {"Best eye response": "eye opening to pain", "Best verbal response":
+    "confused",
                         "Best motor response": "localizes pain"})
     result.answer    # 15, where the Glasgow Coma Score is 11
     result.note      # "verbal score counted twice"
@@ -39,7 +40,10 @@ Answer: TypeAlias = float | int | str | tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A label rule; `quirk` says how labels deviate from the published rule, None when they do not."""
+    """A label rule.
+
+    `quirk` says how labels deviate from the published rule, None when they do not.
+    """
 
     id: int
     name: str
@@ -193,7 +197,7 @@ class LabelResult:
 
     @property
     def answer_text(self) -> str:
-        """The answer as the dataset's `Ground Truth Answer` column writes it, for example `38` for 38.0."""
+        """The answer as the dataset's `Ground Truth Answer` column writes it, such as `38` for 38.0."""
         if isinstance(self.answer, float) and self.answer.is_integer():
             return str(int(self.answer))
         return str(self.answer)
@@ -214,7 +218,8 @@ def label(calculator_id: int, entities: Mapping[str, object]) -> LabelResult:
         raise error.within(f"v1 label of {rule.name}") from error
     except ArithmeticError as error:
         raise CalculatorInputError(
-            f"v1 label of {rule.name}: the label rule cannot run on these entities ({error}); check their values"
+            f"v1 label of {rule.name}: the label rule cannot run on these entities ({error}); "
+            "check their values"
         ) from error
     if isinstance(answer, float) and answer.is_integer():
         answer = int(answer)

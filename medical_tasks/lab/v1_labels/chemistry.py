@@ -23,7 +23,10 @@ _BUN = "Blood Urea Nitrogen (BUN)"
 
 
 def corrected_calcium(given: Entities) -> float:
-    """7: calcium corrected for albumin, in mg/dL; from mmol/L only multiples of 4 mg/dL come out."""
+    """7: calcium corrected for albumin, in mg/dL.
+
+    From mmol/L only multiples of 4 mg/dL come out.
+    """
     albumin = concentration(given, "Albumin", known.ALBUMIN, "g/dL")
     return round_v1(0.8 * (4.0 - albumin) + concentration(given, "Calcium", known.CALCIUM, "mg/dL"))
 
@@ -198,7 +201,11 @@ def fib_4(given: Entities) -> float:
 
 
 def child_pugh(given: Entities) -> int:
-    """15: ascites and encephalopathy only in the exact words of the rule, borders of bilirubin and albumin moved."""
+    """15.
+
+    Ascites and encephalopathy only in the exact words of the rule, borders of bilirubin and albumin
+    moved.
+    """
     inr = given.bare(_INR)
     bilirubin = concentration(given, "Bilirubin", known.BILIRUBIN_CHILD_PUGH, "mg/dL")
     albumin = concentration(given, "Albumin", known.ALBUMIN, "g/dL")
@@ -228,7 +235,11 @@ def _class(given: Entities, name: str, scores: Mapping[str, int]) -> int:
 
 
 def meld_na(given: Entities) -> float:
-    """23: MELD(i) rounded to a whole number before it is multiplied by 10, so labels start from multiples of 10."""
+    """23.
+
+    MELD(i) rounded to a whole number before it is multiplied by 10, so labels start from multiples
+    of 10.
+    """
     creatinine = creatinine_mg_dl(given)
     dialysis = given.count(_DIALYSIS) > 0
     if creatinine < 1:
@@ -285,11 +296,15 @@ _OPIOIDS: Final = {
 
 
 def steroid_conversion(given: Entities) -> float:
-    """24: mg of the target steroid, the ratio of potencies rounded to 3 decimals before it is used."""
+    """24.
+
+    Mg of the target steroid, the ratio of potencies rounded to 3 decimals before it is used.
+    """
     values = given.listed("input steroid")
     if len(values) != 3 or not isinstance(values[0], str):
         raise CalculatorInputError(
-            f"input steroid: the label rule needs [name with route, dose, unit]; got {list(values)!r}"
+            "input steroid: the label rule needs [name with route, dose, unit]; got "
+            f"{list(values)!r}"
         )
     dose, unit = Entities({"input steroid": values[1:]}).pair("input steroid")
     target = given.text("target steroid")
@@ -317,8 +332,8 @@ def morphine_equivalents(given: Entities) -> float:
         drug = key.split(" Dose")[0]
         if drug not in _OPIOIDS or not given.has(f"{drug} Dose Per Day"):
             raise CalculatorInputError(
-                f"{key}: the label rule needs '<drug> Dose' and '<drug> Dose Per Day', the drug one of "
-                f"{', '.join(_OPIOIDS)}"
+                f"{key}: the label rule needs '<drug> Dose' and '<drug> Dose Per Day', the drug "
+                f"one of {', '.join(_OPIOIDS)}"
             )
         dose, unit = given.pair(f"{drug} Dose")
         if drug == _PATCH:

@@ -1,4 +1,7 @@
-"""Heart, vessels, clots and bleeding; corrected QT intervals ignore the units of heart rate and QT."""
+"""Heart, vessels, clots and bleeding.
+
+Corrected QT intervals ignore the units of heart rate and QT.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,10 @@ def has_bled(given: Entities) -> int:
 
 
 def framingham_risk(given: Entities) -> float:
-    """46: cholesterol in mmol/L instead of mg/dL, the exponent to 1 decimal, and a fraction to 1 decimal."""
+    """46.
+
+    Cholesterol in mmol/L instead of mg/dL, the exponent to 1 decimal, and a fraction to 1 decimal.
+    """
     age, sex = positive(age_years(given), "age"), given.sex()
     smoker, treated = (
         given.flag("Smoker"),
@@ -137,7 +143,11 @@ def _rate(given: Entities) -> float:
 
 
 def corrected_qt(given: Entities, formula: Callable[[float, float], float]) -> float:
-    """11, 56, 57, 58: a formula of QT in ms and RR in s, which is rounded before it is used (and so 0 for no real rate)."""
+    """11, 56, 57, 58.
+
+    A formula of QT in ms and RR in s, which is rounded before it is used (and so 0 for no real
+    rate).
+    """
     rr = round_v1(60 / _rate(given))
     return round_v1(formula(given.first("QT interval"), rr))
 

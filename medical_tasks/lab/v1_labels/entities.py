@@ -184,16 +184,26 @@ _WORTH_A_NOTE: Final = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """What is measured, with the figures the labels used."""
+    """What is measured, with the figures the labels used.
 
-    name: str  # for notes
-    molar_mass: float | None = None  # g/mol as the label rule had it; None where it had none
-    valence: int | None = None  # mEq per mmol; None where the rule had none
-    true_molar_mass: float | None = None  # g/mol where the label rule's figure is wrong
+    Attributes:
+        name: For notes.
+        molar_mass: G/mol as the label rule had it; None where it had none.
+        valence: mEq per mmol; None where the rule had none.
+        true_molar_mass: G/mol where the label rule's figure is wrong.
+    """
+
+    name: str
+    molar_mass: float | None = None
+    valence: int | None = None
+    true_molar_mass: float | None = None
 
 
 def concentration(given: Entities, name: str, compound: Compound, target: str) -> float:
-    """A concentration in the rule's unit, rounded after each step; a note tells of more than 0.1 %."""
+    """A concentration in the rule's unit, rounded after each step.
+
+    A note tells of more than 0.1 %.
+    """
     value, unit = given.pair(name)
     if unit == target:
         return value
@@ -207,13 +217,17 @@ def concentration(given: Entities, name: str, compound: Compound, target: str) -
     exact = exact_concentration(value, unit, target, compound)
     if abs(result - exact) > _WORTH_A_NOTE * abs(exact):
         given.note(
-            f"{name}: {value:g} {unit} became {result:g} {target} by rounding each step (exactly {exact:.4g})"
+            f"{name}: {value:g} {unit} became {result:g} {target} by rounding each step (exactly "
+            f"{exact:.4g})"
         )
     return result
 
 
 def exact_concentration(value: float, unit: str, target: str, compound: Compound) -> float:
-    """The same conversion without rounding and with the true molar mass; units must be known ones."""
+    """The same conversion without rounding and with the true molar mass.
+
+    Units must be known ones.
+    """
     if unit == target:
         return value
     amount, volume = unit.split("/")[:2]
@@ -263,8 +277,8 @@ def _split(unit: str, name: str, target: str) -> tuple[str, str]:
     parts = unit.split("/")
     if len(parts) != 2 or parts[0] not in _AMOUNTS or parts[1] not in _LITRES:
         raise CalculatorInputError(
-            f"{name}: the label rule converts to {target} from an amount ({', '.join(_AMOUNTS)}) per volume "
-            f"({', '.join(_LITRES)}), case sensitive, µ as U+00B5; got {unit!r}"
+            f"{name}: the label rule converts to {target} from an amount ({', '.join(_AMOUNTS)}) "
+            f"per volume ({', '.join(_LITRES)}), case sensitive, µ as U+00B5; got {unit!r}"
         )
     return parts[0], parts[1]
 

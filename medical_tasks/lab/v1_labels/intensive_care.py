@@ -68,7 +68,11 @@ def glasgow_coma(given: Entities) -> int:
 
 
 def apache_ii(given: Entities) -> float:
-    """28: the coma score is added instead of 15 − score, white cells always 4, and no points for low values."""
+    """28.
+
+    The coma score is added instead of 15 − score, white cells always 4, and no points for low
+    values.
+    """
     sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
     potassium = concentration(given, "Potassium", known.POTASSIUM, "mmol/L")
     coma = given.bare("Glasgow Coma Score")
@@ -133,7 +137,10 @@ def _chronic_health(given: Entities) -> int:
 
 
 def _age(given: Entities) -> int:
-    """By whole years; an age of exactly 45 or 75 falls out of the classes, and so do broken years between them."""
+    """By whole years.
+
+    An age of exactly 45 or 75 falls out of the classes, and so do broken years between them.
+    """
     age = age_years(given)
     points = (
         2
@@ -165,7 +172,10 @@ def _oxygen(given: Entities) -> int:
 
 
 def _renal_failure(given: Entities, creatinine: float) -> int:
-    """Creatinine from 1.5 mg/dL on scores with a failure flag alone, and below 0.6 is never doubled."""
+    """The points of creatinine.
+
+    From 1.5 mg/dL on it scores with a failure flag alone, and below 0.6 it is never doubled.
+    """
     acute, chronic = given.flag("Acute renal failure"), given.flag("Chronic Renal Failure")
     if creatinine < 0.6:
         if acute:
@@ -181,7 +191,11 @@ def _renal_failure(given: Entities, creatinine: float) -> int:
 
 
 def sofa(given: Entities) -> int:
-    """43: FiO₂ as percent in the ratio, no vasopressors read as dopamine of 0, kidneys skipped when both are given."""
+    """43.
+
+    FiO₂ as percent in the ratio, no vasopressors read as dopamine of 0, kidneys skipped when both
+    are given.
+    """
     points = _respiration(given) + _circulation(given)
     coma = given.bare("Glasgow Coma Score") if given.has("Glasgow Coma Score") else 15
     if coma < 6:
@@ -303,7 +317,10 @@ def fever_pain(given: Entities) -> int:
 
 
 def curb_65(given: Entities) -> int:
-    """45: urea nitrogen above 19 mg/dL (6.8 mmol/L), pressures and respiratory rate cut to whole numbers."""
+    """45.
+
+    Urea nitrogen above 19 mg/dL (6.8 mmol/L), pressures and respiratory rate cut to whole numbers.
+    """
     bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
     rate, systolic, diastolic = (
         int(given.first(name))
@@ -318,7 +335,11 @@ def curb_65(given: Entities) -> int:
 
 
 def psi(given: Entities) -> float:
-    """29: as published, but a misspelt °C is taken as Fahrenheit, and PaO₂ is read in the exact units alone."""
+    """29.
+
+    As published, but a misspelt °C is taken as Fahrenheit, and PaO₂ is read in the exact units
+    alone.
+    """
     points = age_years(given) - (10 if given.stated_sex() == "Female" else 0)
     points += sum(score for names, score in _PNEUMONIA.items() if given.flag(*names))
     temperature = temperature_c(given)

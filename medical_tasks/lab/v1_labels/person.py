@@ -20,7 +20,10 @@ _PER_UNIT: Final = {
 
 
 def age_years(given: Entities) -> float:
-    """Age in years: the first pair that names years, months, weeks or days decides, and is cut to whole years."""
+    """Age in years.
+
+    The first pair that names years, months, weeks or days decides, and is cut to whole years.
+    """
     values = given.listed("age")
     for value, unit in zip(values[::2], values[1::2], strict=False):
         age = number(value, "age", "pairs of value and unit")
@@ -36,7 +39,8 @@ def age_years(given: Entities) -> float:
                 given.note(f"age: {age:g} {unit} counts as {years:g} years")
                 return years
     raise CalculatorInputError(
-        f"age: the label rule needs pairs of a number and years, months, weeks or days; got {values!r}"
+        "age: the label rule needs pairs of a number and years, months, weeks or days; got "
+        f"{values!r}"
     )
 
 
@@ -68,12 +72,16 @@ def _height(given: Entities, unit: str) -> float:
     if own in _PER_UNIT[unit]:
         return round_v1(value * _PER_UNIT[unit][own])
     raise CalculatorInputError(
-        f"height: the label rule needs m, cm, in, ft, or [feet, 'ft', inches, 'in']; got {list(values)!r}"
+        "height: the label rule needs m, cm, in, ft, or [feet, 'ft', inches, 'in']; got "
+        f"{list(values)!r}"
     )
 
 
 def temperature_c(given: Entities) -> float:
-    """Temperature in °C; only the exact words `degrees celsius` are Celsius, everything else is Fahrenheit."""
+    """Temperature in °C.
+
+    Only the exact words `degrees celsius` are Celsius, everything else is Fahrenheit.
+    """
     value, unit = given.pair("Temperature")
     if unit == "degrees celsius":
         return value

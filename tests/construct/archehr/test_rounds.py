@@ -15,6 +15,7 @@ from medical_tasks.benchmarks.archehr_qa.release import (
 )
 from medical_tasks.cli.entry import main
 from medical_tasks.construct.archehr.align import chosen_cases
+from medical_tasks.construct.archehr.forms import RoundReview
 from medical_tasks.construct.archehr.release_files import answer_text
 from medical_tasks.construct.archehr.review import (
     ReviewOptions,
@@ -62,7 +63,7 @@ def sheets(folder: Path, number: int = 1, names: str = "ann,ben") -> list[Path]:
     return [folder / f"round_{number}" / "sheets" / f"{name}.csv" for name in names.split(",")]
 
 
-def take(folder: Path, **options: object) -> dict[str, object]:
+def take(folder: Path, **options: object) -> RoundReview:
     return import_sheets(folder, sheets(folder), ReviewOptions(**options))  # type: ignore[arg-type]
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow
 from medical_tasks.construct.ehrnoteqa.protocol import (
     choices_messages,
     question_messages,
@@ -17,7 +18,10 @@ from medical_tasks.judges.base import Unreadable
 from tests.case_tables import tabled
 
 SECRET = "swallowed a marble"
-NOTES = [{"text": "first note"}, {"text": "second note"}]
+NOTES: list[NoteRow] = [
+    {"note_id": "1", "hadm_id": "1", "charttime": "", "text": "first note"},
+    {"note_id": "2", "hadm_id": "2", "charttime": "", "text": "second note"},
+]
 QUESTION = {"question": "What  was\nfound?", "answer": "A marble.", "reason": "r"}
 CHOICES = {
     "choices": {letter: f"text {letter}" for letter in "ABCDE"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa.questions import read_own_rows
+from medical_tasks.construct.ehrnoteqa.forms import Review
 from medical_tasks.construct.ehrnoteqa.review import (
     COLUMNS,
     Content,
@@ -61,7 +61,7 @@ def edit(folder: Path, name: str, number: int, **cells: str) -> str:
     return found[0]
 
 
-def take(folder: Path, **options: bool) -> dict[str, object]:
+def take(folder: Path, **options: bool) -> Review:
     return import_sheets(folder, sheets(folder), **options)
 
 
@@ -192,7 +192,7 @@ def test_the_first_reviewer_decides_and_agreement_is_told(folder: Path) -> None:
     edit(folder, "ben", other, inclusion="x")
     edit(folder, "ann", one, inclusion="o", question="Kept and edited?")
     made = take(folder)
-    pair = made["agreement"][0]  # type: ignore[index]
+    pair = made["agreement"][0]
     assert (pair["questions"], pair["agreed"], pair["kappa"]["value"]) == (1, 0, 0.0)
     first = {row["id"]: row["clinician"] for row in read_own_rows(folder / "questions.jsonl")}
     decides = "ann" if made["kept"] == 4 else "ben"
@@ -284,4 +284,4 @@ def test_kappa_by_hand() -> None:
     found = agreement({"b": other, "a": one | {"99": "keep"}, "c": {"98": "keep"}})  # type: ignore[dict-item]
     assert len(found) == 1
     assert (found[0]["reviewers"], found[0]["questions"], found[0]["agreed"]) == (["a", "b"], 10, 8)
-    assert math.isclose(found[0]["kappa"]["value"], 0.22 / 0.42)
+    assert found[0]["kappa"]["value"] == pytest.approx(0.22 / 0.42)
