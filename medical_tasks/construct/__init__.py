@@ -18,7 +18,8 @@ VERBS = (
     Verb(
         name="construct",
         group="Evaluate",
-        summary="make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, draft, review",
+        summary="make a benchmark like EHRNoteQA or ArchEHR-QA on your own notes: sample or align, "
+        "draft, review",
         options="medical_tasks.construct.options:CONSTRUCT",
         run="medical_tasks.construct.command:run",
     ),

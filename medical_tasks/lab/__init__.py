@@ -13,21 +13,24 @@ VERBS = (
     Verb(
         name="errors",
         group="Look",
-        summary="what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of attributes",
+        summary="what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of "
+        "attributes",
         options="medical_tasks.lab.options:Errors",
         run="medical_tasks.lab.error_report:run",
     ),
     Verb(
         name="correlate",
         group="Look",
-        summary="how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, intervals",
+        summary="how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, "
+        "intervals",
         options="medical_tasks.lab.options:Correlate",
         run="medical_tasks.lab.correlate_command:run",
     ),
     Verb(
         name="meta",
         group="Look",
-        summary="evaluate metrics: agreement with people's preferences and scores, and with each other, over single outputs",
+        summary="evaluate metrics: agreement with people's preferences and scores, and with each "
+        "other, over single outputs",
         options="medical_tasks.lab.options:Meta",
         run="medical_tasks.lab.meta_command:run",
     ),

@@ -22,7 +22,8 @@ _CONFIDENCE = 0.95
 _SHOWN = 5
 _HEADER = ("score", "against", "rows", "rho", "95 % interval", "tau-b", "95 % interval")
 _OUT_HEADER = (
-    "score", "against", "spearman", "spearman_low", "spearman_high", "kendall", "kendall_low", "kendall_high", "n", "missing",
+    "score", "against", "spearman", "spearman_low", "spearman_high",
+    "kendall", "kendall_low", "kendall_high", "n", "missing",
 )  # fmt: skip
 _COEFFICIENTS: Final[tuple[Literal["spearman", "kendall"], ...]] = ("spearman", "kendall")
 
@@ -94,7 +95,20 @@ def run(arguments: Correlate) -> int:
 def _correlate(
     table: ScoreTable, against: Sequence[str], columns: Sequence[str], seed: int
 ) -> Correlated:
-    """Every chosen column with every one it is set against; what --json prints."""
+    """Correlates every chosen column with every one it is set against.
+
+    Args:
+        table: The scores.
+        against: The columns that others are set against.
+        columns: The columns that are.
+        seed: Of the bootstrap.
+
+    Returns:
+        What `--json` prints.
+
+    Raises:
+        UsageError: When there is nothing to compare, or too few rows have both scores.
+    """
     from medical_tasks.lab.correlation import FEWEST_ROWS
 
     pairs = [

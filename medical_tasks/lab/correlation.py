@@ -181,7 +181,10 @@ def _mean_over_columns(
     seed: int,
     resamples: int,
 ) -> RankCorrelation:
-    """The coefficients of several pairs of scores, averaged; all of them from the same draws."""
+    """The coefficients of several pairs of scores, averaged; all of them from the same draws.
+
+    The interval is of the mean: each draw of clusters gives one mean of the pairs' coefficients.
+    """
     seed, resamples = (
         check_whole("seed", seed, least=0),
         check_whole("resamples", resamples, least=100),

@@ -283,7 +283,11 @@ def read_type(text: str) -> str | Unreadable:
 
 
 def judge_errors(wrong: Sequence[Answer], judge: Judge) -> dict[str, ErrorVerdict]:
-    """Asks a judge about wrong answers; item id to verdict, scored or not, for each."""
+    """Asks a judge about wrong answers.
+
+    Returns:
+        Item id to verdict for each; a verdict without a type says why there is none.
+    """
     questions = [
         Question(
             id=item.id,
@@ -395,6 +399,10 @@ def _wrong_answers(
     own: Sequence[Json],
     arguments: Errors,
 ) -> tuple[list[Answer], dict[str, Item], AnswerCounts]:
+    """The wrong answers that are examined, all items by id, and the counts.
+
+    Left out are answers to rows whose label the published rule does not bear out.
+    """
     part = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
     data = load_task_data(spec, dataset, data=arguments.data, **part, **asked_part(recipe))

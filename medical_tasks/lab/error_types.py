@@ -152,7 +152,10 @@ _RESULT: Final = 0.01
 
 
 def values_of(row: Row, result: Result) -> tuple[Value, ...]:
-    """The numbers of a row that its calculator takes."""
+    """The numbers of a row that its calculator takes, in the forms in which a reply may state them.
+
+    A weight of 154 lb may stand as 154, as 69.9, or rounded as 70: all of these are the row's.
+    """
     calculator = find(result.calculator_id)
     found = []
     for key, raw in entities_of(row).items():
@@ -209,7 +212,27 @@ def short(text: str) -> str:
 
 
 def sort_error(row: Row, response: str) -> Sorted | None:
-    """Sorts one answer; None for a right one, and for a row whose label cannot be relied on."""
+    """Sorts one answer into an error type.
+
+    The order is the paper's reading of a reply: whoever uses the wrong formula (A, knowledge) may
+    also take a wrong value (B, extraction) or miscalculate (C, computation), and the first of these
+    decides.
+
+    Args:
+        row: A row of the dataset, as built.
+        response: The reply.
+
+    Returns:
+        The type with its evidence. D (other) for a reply without an answer that can be read;
+        `undetermined` where the reply shows nothing that tells one type from another. None for a
+        right answer, and for a row whose label the published rule does not bear out: what is wrong
+        there may be the label.
+
+    Example:
+        For a body mass index of 70 kg and 1.75 m, "70 / 1.57^2 = 28.4" is B: 1.57 is no height of
+        this patient. "70 / 1.75^2 = 20.9" is C: formula and values are right, and the result is
+        22.9. "70 / 1.75 = 40" is undetermined: nothing tells a wrong formula from a lost square.
+    """
     result = recompute_or_none(row)
     if result is None or not label_agrees(row, result.answer):
         return None
@@ -260,7 +283,16 @@ def sort_error(row: Row, response: str) -> Sorted | None:
 def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
     """The earliest error that points show.
 
-    Differences count that together explain the answer, or where every criterion is read.
+    A reply gives points to criteria, and what it gives is compared with what the rule gives. A
+    difference counts where all differences together explain the answer, or where every criterion
+    could be read: else the cause may lie in a criterion that was not.
+
+    Args:
+        case: The wrong answer.
+        criteria: The score's criteria, with the patient's points.
+
+    Returns:
+        The error; None where no points can be read.
     """
     found = read_score(case.working, criteria)
     clear = found.clear()
@@ -365,7 +397,10 @@ _SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)
 
 
 def _wrong_sum(case: Case, found: ScoreReading, clear: Mapping[int, Reading]) -> Sorted | None:
-    """C: a sum has another total than its true one, which is right; or only the total is wrong."""
+    """C: a sum has another total than its true one, which is right.
+
+    Or all points are right, and the total alone is wrong.
+    """
     gold = case.gold
     for equation in case.working.equations:
         stated = equation.stated
@@ -452,7 +487,11 @@ _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
 
 
 def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
-    """The constants that every form of a formula has for a patient."""
+    """The constants that every form of a formula has for a patient.
+
+    A reply that shows none of them used another formula. For the opioid calculator they are the
+    factors of the patient's own drugs; a factor of 1 shows in no calculation, and is left out.
+    """
     if calculator_id == _OPIOIDS:
         factors = {
             dose.drug: FACTORS[dose.drug][0] for dose in used["doses"] if dose.drug in FACTORS
@@ -829,7 +868,10 @@ _WRITTEN_DATE: Final = re.compile(
 
 
 def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
-    """The earliest error of a date or a gestational age."""
+    """The earliest error of a date or a gestational age.
+
+    Dates have no points and no equations: what is compared are the dates that a reply states.
+    """
     texts = [*(piece.text for piece in working.pieces), *_WRITTEN_DATE.findall(working.text)]
     stated = {day for text in texts for day in _stated(text)}
     if not stated:

@@ -142,7 +142,10 @@ def _by_rule(row: Row) -> AuditedRow:
         return _audited(row, result, "agrees", f"The published rule gives {same}{also}")
     convention = _convention(row)
     if convention is not None:
-        reason = f"Label follows a convention: {convention}. Published rule: {derivation(result)}. {result.source}"
+        reason = (
+            f"Label follows a convention: {convention}. Published rule: {derivation(result)}. "
+            f"{result.source}"
+        )
         return _audited(row, result, "convention", reason)
     why, named = origin(row, result)
     label = str(row["ground_truth_answer"])
@@ -305,7 +308,8 @@ def corrected_summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
 
 
 _ROUNDED: Final = re.compile(
-    r"(?P<name>.+): \S+ \S+ became (?P<value>\S+) (?P<unit>\S+) by rounding each step \(exactly \S+\)"
+    r"(?P<name>.+): \S+ \S+ became (?P<value>\S+) (?P<unit>\S+) "
+    r"by rounding each step \(exactly \S+\)"
 )
 _SCORES: Final = re.compile(r" scores (?P<points>[0-9]+)")
 _COUNTED: Final = re.compile(r"(?P<name>.+): the text .+ counts as (?P<how>present|absent)")

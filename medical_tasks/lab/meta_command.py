@@ -63,7 +63,10 @@ def run(arguments: Meta) -> int:
 
 
 def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
-    """The outputs that are compared, and the tasks of runs."""
+    """The outputs that are compared, from runs and files, and the tasks of runs.
+
+    Sources are joined by item and system, letter for letter.
+    """
     from medical_tasks.lab.output_tables import (
         check_size,
         join_outputs,

@@ -421,7 +421,8 @@ def render_meta(meta: Meta) -> str:
         if meta["comparisons"]:
             lines += [
                 "",
-                "Where two metrics disagree, the one that people side with (majority of the annotators):",
+                "Where two metrics disagree, the one that people side with (majority of the "
+                "annotators):",
             ]
             lines += _sides(meta["comparisons"])
         lines += [

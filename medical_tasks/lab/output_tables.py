@@ -28,7 +28,11 @@ _MOST_ROWS: Final = 20_000
 _MOST_CLUSTERS: Final = 2_000
 _LONGEST_NAME: Final = 120
 _SHOWN: Final = 16
-_FORM: Final = "It needs a header and a row an output, such as\nitem,system,claim_recall,rouge\nvisit-1,model-a,0.61,0.40"
+_FORM: Final = (
+    "It needs a header and a row an output, such as\n"
+    "item,system,claim_recall,rouge\n"
+    "visit-1,model-a,0.61,0.40"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +117,16 @@ def join_outputs(
     digests: Mapping[str, str],
     less_is_better: frozenset[str] = frozenset(),
 ) -> OutputTable:
-    """Joins what several sources know of the same outputs."""
+    """Joins what several sources know of the same outputs.
+
+    Args:
+        sources: The outputs of each, with their numbers.
+        digests: Path to SHA-256 of what was read.
+        less_is_better: Columns that are turned round, so that more is better in all of them.
+
+    Raises:
+        UsageError: When two sources give one output different numbers in a column.
+    """
     rows: dict[tuple[str, str], OutputRow] = {}
     for row in (row for source in sources for row in source):
         there = rows.get((row.item, row.system))
@@ -377,7 +390,18 @@ class PreferenceTable:
 
 
 def read_preferences(path: Path) -> PreferenceTable:
-    """Reads a file of preferences; an annotator may stand once on one pair."""
+    """Reads a file of preferences: which of two outputs a person holds for the better one.
+
+    Args:
+        path: A table with a row an answer.
+
+    Returns:
+        The answers, and how many rows are blank. An annotator may stand once on one pair: two
+        answers of one person would count as two people.
+
+    Raises:
+        UsageError: By row and column, where a cell is not one of those that are understood.
+    """
     table = read_cells(path, form=_PREFERENCE_FORM, needed=_COLUMNS)
     places: dict[tuple[str, frozenset[str], str], str] = {}
     stated = []

@@ -283,9 +283,17 @@ def _steps(calculator: AnyCalculator, used: Mapping[str, object]) -> Steps | Non
 
 
 def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> list[Criterion]:
-    """The criteria of a score.
+    """The criteria of a score, with the patient's points.
 
-    None for an equation. `accepted` has the forms in which a parameter's number may be stated.
+    What a criterion depends on is found by trying: one input after the other is changed, and the
+    steps of the published rule are compared. So no list of criteria is kept beside the rules.
+
+    Args:
+        result: What the calculator made of the patient's entities.
+        accepted: Parameter to the forms in which its number may be stated.
+
+    Returns:
+        One criterion a step; none for an equation.
     """
     calculator = find(result.calculator_id)
     used = dict(result.used)
@@ -545,7 +553,15 @@ _MOST_RECITED: Final = 0.6
 
 
 def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
-    """Finds what a reply says of each criterion."""
+    """Finds what a reply says of each criterion.
+
+    Args:
+        working: The reply, cut into pieces and equations.
+        criteria: The score's criteria.
+
+    Returns:
+        A reading for each criterion that is named, with all points that the reply gives it.
+    """
     found = ScoreReading(criteria)
     passages = [
         Passage(piece, text, _mentions(text, criteria))
@@ -791,7 +807,12 @@ def _apart(between: str) -> bool:
 def _clauses(
     sentence: str, mentions: Sequence[Mention], extras: list[tuple[str, float]]
 ) -> Iterator[tuple[int, str, Points]]:
-    """The parts of a sentence that names several criteria, with their criterion and its points."""
+    """The parts of a sentence that names several criteria, with their criterion and its points.
+
+    Points may stand before or behind what they are for: "1 point for hypertension", or
+    "hypertension (1 point)". A part without points takes those of its neighbour where these are
+    said to be for all, or are 0.
+    """
     awards = _spans_of_awards(sentence)
     # "1 point for hypertension", not "hypertension (1 point)".
     first = (

@@ -339,7 +339,12 @@ def _cell(text: str) -> float | None:
 
 
 def _lines(text: str) -> Iterator[Piece]:
-    """The lines of a text; rows of a Markdown table are read with its head."""
+    """The lines of a text; rows of a Markdown table are read with its head.
+
+    Example:
+        Under the head "| criterion | points |", the row "| age 70 | 1 |" is a piece of the text
+        "age 70" with 1 point.
+    """
     column, heads = None, False
     for raw in text.split("\n"):
         if not raw.strip() or raw.lstrip().startswith("```"):

@@ -86,7 +86,10 @@ def codes_from_file(folder: Path, source: Path) -> CodesFromFile:
 
 
 def codes_from_model(arguments: ArchehrExpand, name: str) -> CodesFromModel:
-    """Asks a model for the codes of each message, as parsed options say."""
+    """Asks a model for the codes of each message, as parsed options say.
+
+    Messages without a usable reply are searched by their own words alone.
+    """
     folder = arguments.folder
     posts = load_posts(folder)
     _check_unused(folder)
@@ -202,7 +205,21 @@ class AdmissionCodes:
 
 
 def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
-    """Writes what the codes of each admission mean; returns recipe and counts, no text."""
+    """Writes what the codes of each admission mean.
+
+    Args:
+        folder: The construction's folder, with the messages that were kept.
+        codes: A table of admissions and codes, as MIMIC's `diagnoses_icd`.
+        dictionary: A table of codes and descriptions, as MIMIC's `d_icd_diagnoses`. Where it tells
+            versions of the codes apart, the table of codes must too: 4019 is a disease in one
+            version and none in the other.
+
+    Returns:
+        Recipe and counts; no text.
+
+    Raises:
+        UsageError: When the two are not of the same release, or notes were aligned already.
+    """
     load_posts(folder)
     _check_unused(folder)
     titles, numbers, versioned = _titles(dictionary)

@@ -148,7 +148,14 @@ def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
 
 
 def read_keywords(path: Path) -> tuple[str, ...]:
-    """Reads keywords, a line each; empty lines and those that begin with `#` are none."""
+    """Reads keywords, a line each.
+
+    Empty lines and those that begin with `#` are none. Case and signs do not count, so that a
+    keyword stands once however it is written.
+
+    Returns:
+        The keywords in small letters, in alphabetical order.
+    """
     missing = (
         f"Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words "
         "a line."

@@ -435,8 +435,8 @@ def round_agreement(before: Mapping[str, OwnCase], after: Mapping[str, OwnCase])
         after: The cases after it. A case is in one round alone where it was left out.
 
     Returns:
-        How labels agree; how many clinicians' questions and focus areas changed; how many answers did,
-        and how many of their words are left.
+        How labels agree; how many clinicians' questions and focus areas changed; how many answers
+        did, and how many of their words are left.
 
     Raises:
         UsageError: When no case is in both.

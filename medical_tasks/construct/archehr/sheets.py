@@ -36,7 +36,8 @@ from medical_tasks.io.files import make_folder
 from medical_tasks.io.tables import TableRow
 
 COLUMNS: Final = (
-    "index", "round", "case_id", "reviewer", "kind", "number", "paragraph", "text", "relevance", "citations", "comment",
+    "index", "round", "case_id", "reviewer", "kind", "number",
+    "paragraph", "text", "relevance", "citations", "comment",
 )  # fmt: skip
 KINDS: Final = ("patient", "focus", "question", "sentence", "answer")
 _FOCUS_ROWS: Final = 4

@@ -47,7 +47,11 @@ _OWN_TASK: Final = "doclens_own"
 
 
 def run(arguments: Decompose) -> int:
-    """Takes the texts apart; exit code 5 when the judge left some."""
+    """Takes the texts apart, as parsed options say.
+
+    Texts that the judge left are named, and the step ends with exit code 5; the others are written
+    all the same, and the same command asks again for those alone.
+    """
     if arguments.side is None:
         raise UsageError("decompose doclens needs --side reference or --side output. See: --help")
     task = _task(arguments.task)

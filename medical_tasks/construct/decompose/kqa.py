@@ -240,7 +240,11 @@ def _instructions(importance: Importance) -> tuple[str, ...]:
 
 
 def run(arguments: Decompose) -> int:
-    """Takes the answers apart; exit code 5 when the judge left some."""
+    """Takes the answers apart, as parsed options say.
+
+    Answers that the judge left are named, and the step ends with exit code 5; the others are
+    written all the same, and the same command asks again for those alone.
+    """
     if arguments.source is None:
         raise UsageError(
             "decompose kqa needs --source, a file of questions with free-form answers. See: --help"

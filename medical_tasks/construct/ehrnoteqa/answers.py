@@ -38,7 +38,8 @@ from medical_tasks.spec import Item
 KEY: Final = "key.json"
 ANSWERS: Final = "answers.jsonl"
 COLUMNS: Final = (
-    "index", "id", "reviewer", "notes", "answer_number", "question", "right_answer", "response", "verdict", "comment",
+    "index", "id", "reviewer", "notes", "answer_number",
+    "question", "right_answer", "response", "verdict", "comment",
 )  # fmt: skip
 
 _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "open"}
@@ -107,7 +108,11 @@ def _shuffled(models: Sequence[str], seed: str) -> list[str]:
 def _collected(
     arguments: EhrnoteqaAnswerSheet,
 ) -> tuple[dict[str, Item], dict[str, str], dict[str, dict[str, str]]]:
-    """Items and gold by question, and the answers by model and question."""
+    """Items and gold by question, and the answers by model and question.
+
+    Runs of one model may cover different tasks. Two runs that answer the same question differently
+    are refused: which of the answers should a clinician mark?
+    """
     from medical_tasks.runs.responses import check_recipe, run_responses
     from medical_tasks.runs.results import read_results
 

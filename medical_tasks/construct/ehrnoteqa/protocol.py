@@ -123,11 +123,12 @@ def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str
         key: Decides the order; the same key gives the same one.
 
     Returns:
-        The texts in the new order, the right one's new letter, and the old letters in the new order.
+        The texts in the new order, the right one's new letter, and the old letters in the new
+        order.
 
     Example:
-        Were the drawn order that of the places 2, 0, 1, then `shuffled(["x", "y", "z"], "B", key="7")`
-        would be `(["z", "x", "y"], "C", "CAB")`.
+        Were the drawn order that of the places 2, 0, 1, then `shuffled(["x", "y", "z"], "B",
+        key="7")` would be `(["z", "x", "y"], "C", "CAB")`.
     """
     # An order, not a secret.
     order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311

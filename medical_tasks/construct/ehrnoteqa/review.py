@@ -349,6 +349,10 @@ def _written(
     history: Sequence[Change],
     absent: Sequence[str],
 ) -> Review:
+    """Writes questions, history and figures of a review, and returns the figures.
+
+    Nothing is written before all sheets are read without a fault.
+    """
     kept = [each for each in reviewed if each.after is not None]
     if not kept:
         raise UsageError("no question is kept, so there is nothing to write.")

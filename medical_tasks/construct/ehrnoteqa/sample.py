@@ -217,7 +217,7 @@ def _lengths(
 def _counts(
     lengths: Mapping[str, PatientLength], drawn: Mapping[Cell, Sequence[str]], spec: SampleSpec
 ) -> SampleCounts:
-    """The paper's table 2, and what is in none of its rows."""
+    """The paper's table 2, and how many patients are in none of its rows."""
     every = {
         cell: [lengths[each].tokens for each in ids]
         for cell, ids in _members(lengths, spec).items()
@@ -335,7 +335,11 @@ _RULE = "1 for each 6 letters of a word, 3 digits, 4 underscores, other sign, li
 
 
 def open_counter(name: str) -> TokenCounter:
-    """Opens a counter."""
+    """Opens a counter of tokens.
+
+    The paper's levels are counts of one model's tokens; without that tokenizer an estimate by
+    characters is used, and the recipe says so.
+    """
     if name == ESTIMATE:
         return TokenCounter(
             identity={"tokenizer": ESTIMATE, "rule": _RULE},

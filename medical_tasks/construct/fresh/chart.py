@@ -280,7 +280,7 @@ class Chart:
     def perhaps(
         self, known: float, parameter: str, amount: str, *limits: float, near: Sequence[float] = ()
     ) -> None:
-        """States a measured value with probability `known`, or leaves it out of note and entities."""
+        """States a measured value with probability `known`, or leaves it out everywhere."""
         self.concepts |= AMOUNTS[amount].concepts
         if self.draw.chance(known):
             self.measure(parameter, amount, *limits, near=near)
@@ -339,7 +339,8 @@ class Chart:
     def leave_open(self, *names: str) -> None:
         """Keeps distractors off findings that the calculator asks for.
 
-        So it is whether or not the note will state them: a distractor must never answer the question.
+        So it is whether or not the note will state them: a distractor must never answer the
+        question.
         """
         for name in names:
             self.concepts |= FINDINGS[name].concepts

@@ -381,7 +381,11 @@ class _Writer:
         return "vitals" if fact.what == "pressure" else AMOUNTS[fact.what].place
 
     def _other(self, fact: Fact, unit: object = None) -> Reading | None:
-        """Another value of a measured quantity, in either laboratory's units."""
+        """Another value of a measured quantity, in either laboratory's units.
+
+        It differs by more than 2 %, and reads otherwise: that it is not the value of the question
+        has to be told from the words around it.
+        """
         draw, known = self.draw, fact.reading
         if known is None:
             return None
@@ -389,7 +393,8 @@ class _Writer:
             up = -1 if self.person.child and fact.what == "weight" else draw.pick((-1, 1))
             if fact.what == "pressure":
                 high = max(74, min(210, int(known.base) + up * draw.whole(9, 28)))
-                text = f"{high}/{round(high * draw.between(0.52, 0.66))} {draw.pick(('mm Hg', 'mmHg'))}"
+                low_pressure = round(high * draw.between(0.52, 0.66))
+                text = f"{high}/{low_pressure} {draw.pick(('mm Hg', 'mmHg'))}"
                 other = Reading([high, "mm Hg"], text, "blood pressure", "BP", high)
             else:
                 kind, least, most, low, high = _DATA["drift"].get(

@@ -160,6 +160,12 @@ def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
 
 
 def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
+    """The members of one family, as rows of the dataset.
+
+    A family's number names its calculator and the key of its draws, so that the family stays what
+    it is whatever others are drawn. A key under which no subject is found is passed over for the
+    next.
+    """
     calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
     keys = (f"twin:{seed}:{number}:{attempt}" for attempt in range(_TRIES))
     key, subject = next((key, found) for key in keys if (found := _subject(calculator, key)))
@@ -271,9 +277,9 @@ def _difference(one: Chart, other: Chart) -> _Subject | None:
         other: The chart with one random number exchanged.
 
     Returns:
-        The value that differs, with how the other chart states it. None where more than one value or
-        statement differs, or where it is a finding: whether a finding that is not mentioned is absent
-        is for the reader to say.
+        The value that differs, with how the other chart states it. None where more than one value
+        or statement differs, or where it is a finding: whether a finding that is not mentioned is
+        absent is for the reader to say.
     """
     names = [name for name in one.entities if one.entities[name] != other.entities.get(name)]
     if len(names) != 1 or one.entities.keys() != other.entities.keys():

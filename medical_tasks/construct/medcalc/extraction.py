@@ -248,8 +248,8 @@ def _passes(
 ) -> None:
     """Does the three passes for some notes.
 
-    Which attributes a note has, whether each calculator is meant for its patient, and what values are
-    left.
+    Which attributes a note has, whether each calculator is meant for its patient, and what values
+    are left.
     """
     pairs = _with_attributes(made, notes, calculators, model)
     pairs = _eligible_pairs(made, notes, pairs, model)
@@ -266,7 +266,8 @@ def _with_attributes(
 ) -> dict[str, Pair]:
     """The pairs for which the note has a telling attribute, by the key of their questions.
 
-    Age and sex are not telling: nearly every note has them, and every calculator would be asked for.
+    Age and sex are not telling: nearly every note has them, and every calculator would be asked
+    for.
     """
     shared = shared_attributes(calculators)
     questions = [
@@ -308,7 +309,10 @@ def _eligible_pairs(
 def _complete(
     made: Extracted, notes: Mapping[str, str], pairs: Mapping[str, Pair], model: Asked
 ) -> None:
-    """Asks for the values that a calculator still needs, and keeps the pairs that then have all."""
+    """Asks for the values that a calculator still needs, and keeps the pairs that then have all.
+
+    What the first pass found is not asked for again.
+    """
     open_items = {
         key: [item for item in calculator.inputs if item.name not in entities]
         for key, (calculator, _, entities) in pairs.items()

@@ -70,7 +70,8 @@ from medical_tasks.scoring.estimates import Estimate, as_json
 from medical_tasks.spec import UNANSWERED
 
 COLUMNS: Final = (
-    "index", "id", "reviewer", "note", "calculator", "attribute", "accepts", "value", "unit", "verdict", "correction", "comment",
+    "index", "id", "reviewer", "note", "calculator", "attribute",
+    "accepts", "value", "unit", "verdict", "correction", "comment",
 )  # fmt: skip
 ELIGIBLE: Final = "the calculator is meant for this patient"
 ADJUDICATOR: Final = "adjudicator"
@@ -192,6 +193,11 @@ def _by_model(
 
 
 def _extract(arguments: MedcalcExtract) -> int:
+    """Extracts pairs of note and calculator, and writes those that are kept.
+
+    What is left out is told by reason: a user must see whether notes lack values, or the model
+    could not be read.
+    """
     folder, seed, most = arguments.folder, checked_seed(arguments.seed), arguments.most
     check_least({"--most": most})
     notes, calculators = read_notes(arguments.source), _calculators(arguments.calculators)
@@ -324,6 +330,7 @@ def _said(value: object) -> str:
 
 
 def _sheet(arguments: MedcalcSheet) -> int:
+    """Writes sheets for reviewers, and the notes beside them."""
     folder, seed = arguments.folder, checked_seed(arguments.seed)
     pairs, names = _pairs(folder), annotation.parse_names(arguments.reviewers)
     if ADJUDICATOR in names:
@@ -361,6 +368,11 @@ def _sheet(arguments: MedcalcSheet) -> int:
 
 
 def _import(arguments: MedcalcImport) -> int:
+    """Reads marked sheets back, and writes the pairs that are kept.
+
+    Where two reviewers leave different values, an adjudicator decides first; until then no pair is
+    written, and the step ends with exit code 5.
+    """
     folder = arguments.folder
     (folder / _ENTITIES).unlink(
         missing_ok=True
@@ -551,6 +563,10 @@ def split_notes(pairs: Sequence[Pair], *, train: float, seed: int) -> dict[str, 
 
 
 def _release(arguments: MedcalcRelease) -> int:
+    """Writes the pairs as rows of the dataset, and an exemplar for each calculator.
+
+    The exemplars come from the training part, so that no test note is in a prompt.
+    """
     folder, seed = arguments.folder, checked_seed(arguments.seed)
     share = 0.2 if arguments.train is None else arguments.train
     if not 0 <= share < 1:
@@ -606,6 +622,7 @@ def _official(number: int, pair: Pair, note_type: str) -> Row:
 
 
 def _check(arguments: MedcalcCheck) -> int:
+    """Measures how well an extractor finds the entities of rows whose entities are known."""
     check_least({"--max-samples": arguments.max_samples})
     rows = _rows_to_check(arguments)
     notes = {

@@ -61,37 +61,67 @@ _QUIRKS: Final = {
     7: "calcium in mmol/L comes in steps of 4 mg/dL",
     9: _CREATININE,
     13: "for cycles under 28 days the difference is added instead of subtracted",
-    15: "ascites in the file's lower-case words and 'Grade 0' score 0; bilirubin of exactly 2 scores 0 and of 3 scores "
-    "3, albumin of exactly 2.8 scores 3; bilirubin in µmol/L is read 6 % low",
+    15: (
+        "ascites in the file's lower-case words and 'Grade 0' score 0; bilirubin of exactly 2"
+        " scores 0 and of 3 scores 3, albumin of exactly 2.8 scores 3; bilirubin in µmol/L is"
+        " read 6 % low"
+    ),
     17: f"history of cerebrovascular disease is not counted; {_CREATININE}",
-    18: "known atherosclerotic disease is one risk factor instead of 2 points by itself; TIA is ignored",
+    18: (
+        "known atherosclerotic disease is one risk factor instead of 2 points by itself; TIA "
+        "is ignored"
+    ),
     20: "an absence of cough that is not mentioned scores 0",
     21: "the verbal score is added twice; a part that is not testable scores 4",
-    23: "MELD(i) is rounded to a multiple of 10; dialysis is ignored when creatinine is below 1 mg/dL",
+    23: (
+        "MELD(i) is rounded to a multiple of 10; dialysis is ignored when creatinine is below"
+        " 1 mg/dL"
+    ),
     24: "the ratio of potencies is rounded to 3 decimals (up to 1.3 % off)",
     26: _GLUCOSE,
-    27: "hemoglobin of exactly 13 (men) or 12 (women) scores 1, of exactly 12 (men) or 10 (women) 0; BUN of exactly "
-    "70 mg/dL scores 0, and in mmol/L comes in steps of 2.8 mg/dL",
-    28: "the coma score is added instead of 15 minus it, white cells always score 4, low values score 0, and so do "
-    "ages of 45 and 75, non-operative organ failure, and creatinine without a failure flag; a misspelt °C is "
-    "taken as Fahrenheit",
-    29: "a misspelt °C is taken as Fahrenheit; temperatures of 39.9 to 40 °C score 15; glucose and BUN in mmol/L "
-    "come in steps of 18 and 2.8 mg/dL",
+    27: (
+        "hemoglobin of exactly 13 (men) or 12 (women) scores 1, of exactly 12 (men) or 10 "
+        "(women) 0; BUN of exactly 70 mg/dL scores 0, and in mmol/L comes in steps of 2.8 "
+        "mg/dL"
+    ),
+    28: (
+        "the coma score is added instead of 15 minus it, white cells always score 4, low "
+        "values score 0, and so do ages of 45 and 75, non-operative organ failure, and "
+        "creatinine without a failure flag; a misspelt °C is taken as Fahrenheit"
+    ),
+    29: (
+        "a misspelt °C is taken as Fahrenheit; temperatures of 39.9 to 40 °C score 15; "
+        "glucose and BUN in mmol/L come in steps of 18 and 2.8 mg/dL"
+    ),
     30: f"BUN in mmol/L comes in steps of 2.8 mg/dL; {_GLUCOSE}",
     31: f"insulin in pmol/L is multiplied by 6 instead of divided; {_GLUCOSE}",
-    32: "class words of liver disease, diabetes and tumor that are not in lower case score 1, whatever they say",
+    32: (
+        "class words of liver disease, diabetes and tumor that are not in lower case score 1,"
+        " whatever they say"
+    ),
     33: "an absence of cough or coryza that is not mentioned scores 0",
     36: "only age, surgery type and mobility are counted",
     39: _GAP,
     40: _CREATININE,
-    43: "PaO₂ is divided by FiO₂ in percent; missing dopamine scores 2; vasopressors never score 4; kidneys score 0 "
-    "when creatinine and urine are both given, and urine below 200 mL 3",
+    43: (
+        "PaO₂ is divided by FiO₂ in percent; missing dopamine scores 2; vasopressors never "
+        "score 4; kidneys score 0 when creatinine and urine are both given, and urine below "
+        "200 mL 3"
+    ),
     44: "lipids in mmol/L come in steps of 38.7 (cholesterol) and 86.1 mg/dL (triglycerides)",
-    45: "urea scores from 6.8 mmol/L instead of above 7; in mmol/L it comes in steps of 2.8 mg/dL; pressures and "
-    "respiratory rate are cut to whole numbers",
-    46: "cholesterol is taken in mmol/L instead of mg/dL, and the risk left as a fraction with 1 decimal",
+    45: (
+        "urea scores from 6.8 mmol/L instead of above 7; in mmol/L it comes in steps of 2.8 "
+        "mg/dL; pressures and respiratory rate are cut to whole numbers"
+    ),
+    46: (
+        "cholesterol is taken in mmol/L instead of mg/dL, and the risk left as a fraction "
+        "with 1 decimal"
+    ),
     49: "the fentanyl patch is taken as mg per dose × 2.4, a factor that is meant for µg/h",
-    51: "a heart rate up to 90 counts as met too; white cells are compared per m³, so that any real count is met",
+    51: (
+        "a heart rate up to 90 counts as met too; white cells are compared per m³, so that "
+        "any real count is met"
+    ),
     63: _GAP,
     64: _GAP,
     65: _GAP,
@@ -197,7 +227,7 @@ class LabelResult:
 
     @property
     def answer_text(self) -> str:
-        """The answer as the dataset's `Ground Truth Answer` column writes it, such as `38` for 38.0."""
+        """The answer as the dataset's `Ground Truth Answer` column writes it: `38` for 38.0."""
         if isinstance(self.answer, float) and self.answer.is_integer():
             return str(int(self.answer))
         return str(self.answer)

@@ -118,14 +118,16 @@ def framingham_risk(given: Entities) -> float:
     ln_age, ln_total = math.log(age), math.log(total)
     if sex == "Male":
         exponent = (
-            52.00961 * ln_age + 20.014077 * ln_total - 0.905964 * math.log(hdl) + 1.305784 * math.log(pressure)
+            52.00961 * ln_age + 20.014077 * ln_total
+            - 0.905964 * math.log(hdl) + 1.305784 * math.log(pressure)
             + 0.241549 * treated + 12.096316 * smoker - 4.605038 * (ln_age * ln_total)
             - 2.84367 * (math.log(min(age, 70)) * smoker) - 2.93323 * (ln_age * ln_age) - 172.300168
         )  # fmt: skip
         base = 0.9402
     else:
         exponent = (
-            31.764001 * ln_age + 22.465206 * ln_total - 1.187731 * math.log(hdl) + 2.552905 * math.log(pressure)
+            31.764001 * ln_age + 22.465206 * ln_total
+            - 1.187731 * math.log(hdl) + 2.552905 * math.log(pressure)
             + 0.420251 * treated + 13.07543 * smoker - 5.060998 * (ln_age * ln_total)
             - 2.996945 * (math.log(min(age, 78)) * smoker) - 146.5933061
         )  # fmt: skip

@@ -284,7 +284,11 @@ def _split(unit: str, name: str, target: str) -> tuple[str, str]:
 
 
 def _amount(value: float, unit: str, target: str, compound: Compound, name: str) -> float:
-    """An amount from one unit to another, by way of mol where they differ in kind."""
+    """An amount from one unit to another, by way of mol where they differ in kind.
+
+    Each step is rounded, as in the program that made the labels: that is why labels of amounts in
+    mg/dL lose digits.
+    """
     if (unit in _GRAMS) == (target in _GRAMS) and "mEq" not in (unit, target):
         return _prefix(value, unit, target)
     molar_mass, valence = compound.molar_mass, compound.valence
