@@ -58,9 +58,9 @@ def test_several_runs_have_theirs_where_the_user_is(
     text = (tmp_path / "report.md").read_text()
     assert "\n# Two \\| &lt;b>runs&lt;/b>\n" in text
     assert (
-        "| medcalc | baseline/reference | accuracy | 100.0 % | 87.4 to 100.0 | 31 | 31/31 |" in text
+        "| medcalc | accuracy | baseline/reference | 100.0 % | 87.4 to 100.0 | 31 | 31/31 |" in text
     )
-    assert "| medcalc | baseline/random | accuracy | 0.0 % | 0.0 to 12.6 | 31 | 31/31 |" in text
+    assert "| medcalc | accuracy | baseline/random | 0.0 % | 0.0 to 12.6 | 31 | 31/31 |" in text
     assert "### By category" in text
     assert "### Published results" in text
     assert "### Recipe of baseline/random" in text

@@ -225,7 +225,7 @@ def test_what_is_of_another_run_is_refused(
         UsageError, match=r"the judge of the parts is another one \(name lexical and nli/x\)"
     ):
         mt.merge(first, out=tmp_path / "merged", judge="nli/x")
-    with pytest.raises(UsageError, match="--forecast: merge scores what the parts have"):
+    with pytest.raises(UsageError, match="forecast: merge scores what the parts have"):
         mt.merge(first, out=tmp_path / "merged", forecast=True)
     with pytest.raises(UsageError, match="not of `medical-tasks run`"):
         mt.merge(
@@ -237,7 +237,7 @@ def test_what_is_of_another_run_is_refused(
 def test_a_shard_is_refused_by_message(shard: str, tmp_path: Path) -> None:
     with pytest.raises(
         UsageError,
-        match=re.escape(f"--shard must be i/n with i from 1 to n, such as 1/8, got {shard!r}."),
+        match=re.escape(f"shard must be i/n with i from 1 to n, such as 1/8, got {shard!r}."),
     ):
         ran(tmp_path / "part", shard)
 

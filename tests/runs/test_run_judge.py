@@ -101,7 +101,8 @@ def test_requests_that_a_refused_key_cost_are_counted(monkeypatch: pytest.Monkey
         monkeypatch.setenv("SOME_HOST_API_KEY", "k")
         words = ["--judge", "openai-api/some-host/j", "--judge-args", "concurrency=4"]
         assert main([*REFERENCE, *words, "--out", "r"]) == 5
-        assert entry("r")["judge"]["calls"] == len(server.calls) > 0
+        # One that was about to leave when the run ended counts too.
+        assert entry("r")["judge"]["calls"] >= len(server.calls) > 0
 
 
 @tabled("words")
