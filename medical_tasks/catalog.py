@@ -50,7 +50,8 @@ def own_benchmarks() -> tuple[Benchmark, ...]:
 def package_of(benchmark: Benchmark) -> plugins.Package:
     """Finds the package that registers a benchmark."""
     found = _accepted(plugins.given())
-    return next(plugin.package for plugin, known in found if known == benchmark)
+    packages = (plugin.package for plugin, known in found if known == benchmark)
+    return next(packages, plugins.Package(benchmark.name))
 
 
 @cache

@@ -105,6 +105,41 @@ def test_an_error_of_its_code_is_told_as_its_own(
     assert "Traceback" not in told
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("scores_none", "scored = None", "must return a list of ItemScore, got NoneType"),
+        ("scores_fewer", "scored = scored[1:]", "one score for each of 10 items, got 9 scores"),
+        (
+            "scores_beyond",
+            "scored[0].values['accuracy'] = 2.0",
+            "a value of accuracy outside of the metric's limits: 2, not from 0 to 1",
+        ),
+    ],
+)
+def test_scores_of_another_form_are_told_as_a_fault_of_the_package(
+    name: str,
+    change: str,
+    message: str,
+    package: Path,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    spec = re.sub(
+        r"return (\[score_item.*?\n?.*?\])\n",
+        rf"scored = \1\n        {change}\n        return scored\n",
+        SPEC,
+    )
+    assert spec != SPEC
+    place = str(written(package, name, spec))
+    assert main(["--plugin", place, "build", name, "--config", "demo"]) == 0
+    run = ["run", "--tasks", name, "--model", "baseline/random", "--config", "demo"]
+    assert main(["--plugin", place, *run]) == 1
+    told = capsys.readouterr().err
+    assert f"the package {name}: score_items" in told
+    assert message in told
+
+
 @pytest.mark.parametrize("form", ["project", "package", "module"])
 def test_each_way_to_name_a_package(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(MCQ))

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
+import medical_tasks.plugins as plugins
+from medical_tasks.catalog import package_of
 from medical_tasks.errors import UsageError, doing, listed
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_unclear
 from medical_tasks.judges.base import Judging
@@ -37,6 +39,7 @@ from medical_tasks.spec import Item, ItemScore, Scoring, TaskSpec
 _BLOCK: Final = 2_000
 """Items that are scored at once where no judge is asked: their texts are in memory together."""
 _NAMED: Final = 5
+_ROUNDING: Final = 1e-9  # by which a value may exceed its limits
 """How many items a message names."""
 
 
@@ -220,12 +223,48 @@ def _scored_blocks(
         with doing(f"score {len(responses):,} answers to {task.name}"):
             answers = [answered.answer(item) for item in answered_items]
             scored = task.benchmark.score_items(task, answered_items, answers, scoring)
+        check_scores(task, answered_items, scored)
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
         scores = {score.id: score for score in scored}
         decided = _adjudicated(answered, answered_items, scores, scoring)
         scores |= decided
         yield _Block(items, _redacted(task, scores) if private else scores, list(decided))
+
+
+def check_scores(task: TaskSpec, items: Sequence[Item], scores: object) -> None:
+    """Checks what a benchmark's scorer returned, which may be another package's.
+
+    Raises:
+        PluginError: The scores are not one `ItemScore` for each item, or a value lies outside of
+            its metric's limits.
+    """
+    problem = _scores_problem(task, items, scores)
+    if problem:
+        package = package_of(task.benchmark)
+        raise plugins.PluginError(
+            f"{task.name} of the package {package}: score_items {problem}. That is a fault of the "
+            "package, and nothing was scored."
+        )
+
+
+def _scores_problem(task: TaskSpec, items: Sequence[Item], scores: object) -> str:
+    """What is wrong with the scores of items, as the end of a sentence; "" where nothing is."""
+    if not isinstance(scores, Sequence) or not all(isinstance(each, ItemScore) for each in scores):
+        return f"must return a list of ItemScore, got {type(scores).__name__} of something else"
+    ids = sorted(score.id for score in scores)
+    if ids != sorted(item.id for item in items):
+        return f"must return one score for each of {len(items)} items, got {len(ids)} scores"
+    limits = {metric.name: metric.limits for metric in task.metrics}
+    for score in scores:
+        for name, value in score.values.items():
+            low, high = limits.get(name, (-math.inf, math.inf))
+            if not math.isnan(value) and not low - _ROUNDING <= value <= high + _ROUNDING:
+                return (
+                    f"gave item {score.id} a value of {name} outside of the metric's limits: "
+                    f"{value:g}, not from {low:g} to {high:g}"
+                )
+    return ""
 
 
 def _blocks(answered: AnsweredTask) -> Iterator[Sequence[Item]]:
@@ -260,6 +299,7 @@ def _adjudicated(
     unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
     answers = [answered.answer(item) for item in unclear]
     read = task.benchmark.score_items(task, unclear, answers, replace(scoring, readings=texts))
+    check_scores(task, unclear, read)
     unread = [score.id for score in read if texts[score.id] and (score.unclear or not score.parsed)]
     if unread:
         # Only the items are named: a reading may quote an answer that nobody else may see.
