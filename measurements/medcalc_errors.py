@@ -273,47 +273,59 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+CHOICES = (
+    "Sex",
+    "Ascites",
+    "Encephalopathy",
+    "Electrocardiogram",
+    "Troponin",
+    "Surgery type",
+    "Mobility",
+    "Liver disease",
+    "Solid tumor",
+    "Diabetes",
+)
+"""Labels of criteria that have a class, by what stands before it."""
+
+
+def _told_finding(label: str, points: float, dice: random.Random) -> Told:
+    """Words of our own for a finding that is present or absent."""
+    yes = label.endswith(" present")
+    head = label.removesuffix(" present" if yes else " absent")
+    name = dice.choice((head, *SAID.get(head, ())))
+    sentence = dice.choice(HAS if yes else LACKS).format(n=_lower(name), N=_capital(_lower(name)))
+    return Told(name, dice.choice(YES if yes else NO), sentence, points, points != 0 or yes)
+
+
+def _told_measured(measured: re.Match[str], points: float, dice: random.Random) -> Told:
+    """Words of our own for a criterion with a number."""
+    head = measured["name"]
+    name = dice.choice((head, *SAID.get(head, ())))
+    number = f"{float(measured['value']):.4g}"
+    value = f"{number}{measured['unit'] or ''}"
+    if head == "Age":
+        value = dice.choice((number, f"{number} years", f"{number} y"))
+    klass = measured["klass"].split(",")[0]
+    finding = dice.choice((value, f"{value} ({klass})", f"{value}, i.e. {klass}"))
+    sentence = dice.choice(IS).format(n=_lower(name), N=_capital(name), v=value)
+    if head == "Age" and dice.random() < 0.5:
+        sentence = f"The patient is {number} years old"
+    if dice.random() < 0.5:
+        sentence += dice.choice(
+            (f", which is {klass}", f" ({klass})", f" and falls in the class {klass}")
+        )
+    return Told(name, finding, sentence, points, points != 0)
+
+
 def told(label: str, points: float, dice: random.Random) -> Told:
     """Words of our own for one criterion."""
-    for tail, yes in ((" present", True), (" absent", False)):
-        if label.endswith(tail):
-            head = label.removesuffix(tail)
-            name = dice.choice((head, *SAID.get(head, ())))
-            sentence = dice.choice(HAS if yes else LACKS).format(
-                n=_lower(name), N=_capital(_lower(name))
-            )
-            return Told(name, dice.choice(YES if yes else NO), sentence, points, points != 0 or yes)
+    if label.endswith((" present", " absent")):
+        return _told_finding(label, points, dice)
     measured = MEASURED.fullmatch(label)
     if measured:
-        head = measured["name"]
-        name = dice.choice((head, *SAID.get(head, ())))
-        number = f"{float(measured['value']):.4g}"
-        value = f"{number}{measured['unit'] or ''}"
-        if head == "Age":
-            value = dice.choice((number, f"{number} years", f"{number} y"))
-        klass = measured["klass"].split(",")[0]
-        finding = dice.choice((value, f"{value} ({klass})", f"{value}, i.e. {klass}"))
-        sentence = dice.choice(IS).format(n=_lower(name), N=_capital(name), v=value)
-        if head == "Age" and dice.random() < 0.5:
-            sentence = f"The patient is {number} years old"
-        if dice.random() < 0.5:
-            sentence += dice.choice(
-                (f", which is {klass}", f" ({klass})", f" and falls in the class {klass}")
-            )
-        return Told(name, finding, sentence, points, points != 0)
+        return _told_measured(measured, points, dice)
     head, _, rest = label.partition(" ")
-    for prefix in (
-        "Sex",
-        "Ascites",
-        "Encephalopathy",
-        "Electrocardiogram",
-        "Troponin",
-        "Surgery type",
-        "Mobility",
-    ):
-        if label.startswith(prefix + " "):
-            head, rest = prefix, label.removeprefix(prefix + " ")
-    for prefix in ("Liver disease", "Solid tumor", "Diabetes"):
+    for prefix in CHOICES:
         if label.startswith(prefix + " "):
             head, rest = prefix, label.removeprefix(prefix + " ")
     if label.startswith("Best "):

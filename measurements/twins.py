@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
-from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC_TWINS
+from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
 from medical_tasks.calculators import CalculatorInputError, calculate, find
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
 from medical_tasks.construct.fresh.twins import KINDS, twin_rows
@@ -177,7 +177,7 @@ def floors(rows: Sequence[Row], policy: str) -> dict[str, Any]:
     replies = [
         json.dumps({"answer": POLICIES[policy](item, golds[item.cluster])}) for item in items
     ]
-    scores = {score.id: score for score in score_items(MEDCALC_TWINS, items, replies)}
+    scores = {score.id: score for score in score_twins(MEDCALC_TWINS, items, replies)}
     metrics: dict[str, Any] = summarise(MEDCALC_TWINS, items, scores, {}, recipe={})["metrics"]
     return metrics
 

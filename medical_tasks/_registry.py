@@ -1,11 +1,13 @@
-"""inspect's entry point: importing this registers every task, and its scorer, as `medical_tasks/<name>`.
+"""inspect's entry point: importing it registers every task and scorer as `medical_tasks/<name>`.
 
     inspect eval medical_tasks/medcalc --model openai-api/local/my-model -T config=v1.0
-    inspect eval medical_tasks/kqa_rag --model openai-api/local/my-model -T documents=FOLDER -T top_k=3
-    inspect eval medical_tasks/meqsum_two_shot --model openai-api/local/my-model -T prompts=official -T upstream=DocLens
-    inspect score LOG --scorer medical_tasks/medcalc -S config=v1.0
+    inspect eval medical_tasks/kqa_rag --model openai-api/local/my-model -T documents=FOLDER -T
+    top_k=3 inspect eval medical_tasks/meqsum_two_shot --model openai-api/local/my-model -T
+    prompts=official -T upstream=DocLens inspect score LOG --scorer medical_tasks/medcalc -S
+    config=v1.0
 
-Tasks on credentialed data and those that ask for probabilities are registered too; each is refused with what to run instead.
+Tasks on credentialed data and those that ask for probabilities are registered too; each is refused
+with what to run instead.
 """
 
 from __future__ import annotations

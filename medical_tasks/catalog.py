@@ -1,7 +1,7 @@
-"""Every benchmark of the suite: the project's own, in the order of the documentation, then those of installed packages.
+"""Every benchmark of the suite: the project's own in the order of the documentation, then others'.
 
-Generic rooms find benchmarks here, as objects of `spec.Benchmark`, and import none. A package registers one by an entry point
-(`plugins`).
+Generic rooms find benchmarks here, as objects of `spec.Benchmark`, and import none. A package
+registers one by an entry point (`plugins`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def package_of(benchmark: Benchmark) -> plugins.Package:
 
 @cache
 def _accepted(given: str) -> tuple[tuple[plugins.Plugin, Benchmark], ...]:
-    """The benchmarks that fulfil the contract; `given` is what `plugins.given` says, for the cache."""
+    """The benchmarks that fulfil the contract.
+
+    `given` is what `plugins.given` says, for the cache.
+    """
     accepted: list[tuple[plugins.Plugin, Benchmark]] = []
     for plugin, benchmark in plugins.objects("medical_tasks.benchmarks", Benchmark):  # type: ignore[type-abstract]
         try:
@@ -124,7 +127,8 @@ def task_spec(name: str) -> TaskSpec:
     known = tasks()
     if name not in known:
         raise UsageError(
-            f"unknown task {name!r}.{did_you_mean(name, known)} Tasks: {', '.join(known)}. `medical-tasks list` says more."
+            f"unknown task {name!r}.{did_you_mean(name, known)} Tasks: {', '.join(known)}. "
+            "`medical-tasks list` says more."
         )
     return known[name]
 
@@ -139,7 +143,7 @@ def dataset_spec(name: str) -> DatasetSpec:
 
 
 def parse_task_names(text: str) -> list[TaskSpec]:
-    """Reads a comma list of task names in any of the spellings, such as `medical|medcalc,medcalc_direct`; each counts once."""
+    """Reads a comma list of task names in any spelling (`medical|medcalc,medcalc_direct`), each once."""
     return list(
         {task.name: task for part in text.split(",") for task in _parse_one(part.strip())}.values()
     )
@@ -159,8 +163,8 @@ def _parse_one(text: str) -> list[TaskSpec]:
     if len(words) > 1:
         if len(words) > 2 or not words[1].isascii() or not words[1].isdigit():
             raise UsageError(
-                f"task name {text!r} is not of the form [medical|]NAME[|EXAMPLES]. "
-                f"Give for example medical|medcalc or medical:medcalc|0. Tasks: {', '.join(tasks())}."
+                f"task name {text!r} is not of the form [medical|]NAME[|EXAMPLES]. Give for "
+                f"example medical|medcalc or medical:medcalc|0. Tasks: {', '.join(tasks())}."
             )
         shots = int(words[1])
     task = task_spec(words[0])
@@ -172,7 +176,10 @@ def _own_shots(task: TaskSpec) -> int:
 
 
 def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
-    """Finds the sibling that shows `shots` examples; a plain `|0` behind a task with examples means the task itself."""
+    """Finds the sibling that shows `shots` examples.
+
+    A plain `|0` behind a task with examples means the task itself.
+    """
     if shots == 0:
         return task
     family = task.options.get("family", task.name)
@@ -182,7 +189,8 @@ def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
             return other
     offered = sorted({_own_shots(other) for other in siblings} | {_own_shots(task)})
     raise UsageError(
-        f"task {text!r}: {shots} worked examples are not offered; {task.name} has {', '.join(map(str, offered))}."
+        f"task {text!r}: {shots} worked examples are not offered; {task.name} has "
+        f"{', '.join(map(str, offered))}."
     )
 
 

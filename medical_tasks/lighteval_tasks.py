@@ -1,10 +1,12 @@
 """Every task of the suite for lighteval: `--custom-tasks medical_tasks.lighteval_tasks`.
 
-    lighteval accelerate "model_name=MODEL" "medical:medcalc|0" --custom-tasks medical_tasks.lighteval_tasks
-    medical-tasks lighteval accelerate "model_name=MODEL" "medical|medcalc"      (works without the internet; credentialed data too)
+    lighteval accelerate "model_name=MODEL" "medical:medcalc|0" --custom-tasks
+    medical_tasks.lighteval_tasks medical-tasks lighteval accelerate "model_name=MODEL"
+    "medical|medcalc"      (works without the internet; credentialed data too)
 
-Reads the datasets that `medical-tasks build` made; the environment variable MEDICAL_TASKS_CONFIG picks a configuration
-(`demo`, for example) instead of the default one. Tasks that lighteval cannot run are in `NOT_HERE`, each with the reason.
+Reads the datasets that `medical-tasks build` made; the environment variable MEDICAL_TASKS_CONFIG
+picks a configuration (`demo`, for example) instead of the default one. Tasks that lighteval cannot
+run are in `NOT_HERE`, each with the reason.
 """
 
 from __future__ import annotations
@@ -32,5 +34,8 @@ if NOT_HERE:
 
 
 def linked() -> list[Any]:
-    """The table for a lighteval that `medical-tasks doctor --link-lighteval` linked; it refuses one that --custom-tasks repeats."""
+    """The table for a lighteval that `medical-tasks doctor --link-lighteval` linked.
+
+    It refuses one that --custom-tasks repeats.
+    """
     return [] if "lighteval_tasks" in str(command_line().get("custom_tasks")) else TASKS_TABLE

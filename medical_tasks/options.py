@@ -184,6 +184,8 @@ class Parameter:
     @property
     def words(self) -> str:
         """The name on the command line: `--max-samples`, or what stands for a word of its own."""
+        if self.option.positional and self.choices and self.option.metavar is None:
+            return f"{{{','.join(map(str, self.choices))}}}"
         if self.option.positional:
             return self.option.metavar or self.name
         return self.option.name or option_name(self.name)

@@ -1,6 +1,7 @@
-"""What packages register with the suite: benchmarks, verbs, forms of export, kinds of judges, generators of rows.
+"""What packages register: benchmarks, verbs, forms of export, kinds of judges, generators of rows.
 
-The project registers its own in the same way, by entry points of an installed package (`setup.cfg`):
+The project registers its own in the same way, by entry points of an installed package
+(`setup.cfg`):
 
     [options.entry_points]
     medical_tasks.benchmarks =
@@ -8,9 +9,10 @@ The project registers its own in the same way, by entry points of an installed p
     medical_tasks.verbs =
         my_verbs = my_package:VERBS
 
-A package that is not installed is named by `--plugin` before a verb, or in `MEDICAL_TASKS_PLUGINS`: a
-module, the folder of a package, or of a project whose `pyproject.toml` or `setup.cfg` declares the entry
-points. Without declared ones, what counts are the names of `NAMES` in the package or its `spec` module.
+A package that is not installed is named by `--plugin` before a verb, or in `MEDICAL_TASKS_PLUGINS`:
+a module, the folder of a package, or of a project whose `pyproject.toml` or `setup.cfg` declares
+the entry points. Without declared ones, what counts are the names of `NAMES` in the package or its
+`spec` module.
 
 What another package registers can fail without harm to the rest: it is left out with a note, and
 `problems` says why. An error that its code raises later is told as that package's (`telling`).
@@ -136,7 +138,7 @@ _problems: dict[str, list[Problem]] = {}
 
 
 def registered(group: Group) -> tuple[Plugin, ...]:
-    """Loads what is registered in a group, the project's own first, then what is given, then what is installed.
+    """Loads what is registered in a group: the project's own, what is given, what is installed.
 
     An object of another package that cannot be imported is left out; see `problems`.
     """
@@ -144,7 +146,7 @@ def registered(group: Group) -> tuple[Plugin, ...]:
 
 
 def objects(group: Group, kind: type[Kind]) -> list[tuple[Plugin, Kind]]:
-    """Takes the objects of a type out of what is registered in a group; what is none of the type is left out.
+    """Takes the objects of a type out of what is registered in a group, and leaves out all others.
 
     An entry point may register several at once, as a tuple.
     """
@@ -181,7 +183,7 @@ def given() -> str:
 
 @contextlib.contextmanager
 def using(places: Sequence[str]) -> Iterator[None]:
-    """Adds packages that are not installed, for the length of a `with` block and the processes it starts.
+    """Adds packages that are not installed, for a `with` block and the processes it starts.
 
     Raises:
         UsageError: A place is neither a module nor a folder with a package or project in it.
@@ -231,7 +233,7 @@ class PluginError(MedicalTasksError):
 
 @contextlib.contextmanager
 def telling() -> Iterator[None]:
-    """Turns an error that another package's code raises into one message with the package's name."""
+    """Turns an error of another package's code into one message with the package's name."""
     try:
         yield
     except MedicalTasksError:
@@ -243,7 +245,10 @@ def telling() -> Iterator[None]:
 
 
 def _blamed(error: Exception) -> str:
-    """Says whose fault an error is whose traceback passes through another package's code; "" where none does."""
+    """Says whose fault an error is whose traceback passes through another package's code.
+
+    "" where none does.
+    """
     owners = {
         each.entry.module.partition(".")[0]: each.package
         for group in _groups()
@@ -287,7 +292,7 @@ def _record(problem: Problem) -> None:
 
 
 def _own(group: Group) -> list[EntryPoint]:
-    """The project's own registrations: those of the checkout that is imported, else of the installed package.
+    """The project's own registrations: of the checkout that is imported, else as installed.
 
     A checkout's `setup.cfg` counts, since what is installed beside it may be of another version.
     """
@@ -299,7 +304,10 @@ def _own(group: Group) -> list[EntryPoint]:
 
 @cache
 def _foreign(group: Group, places: str) -> tuple[_Registration, ...]:
-    """What other packages register; what is given goes before an installed package of the same name."""
+    """What other packages register.
+
+    What is given goes before an installed package of the same name.
+    """
     found: list[_Registration] = []
     for place in filter(None, places.split(os.pathsep)):
         try:
@@ -331,8 +339,8 @@ def _declared(place: str) -> tuple[_Registration, ...]:
             return _of_project(path)
         if not (path / "__init__.py").is_file():
             raise UsageError(
-                f"plugin {place}: neither a package (no __init__.py) nor a project (no pyproject.toml or setup.cfg). "
-                "Name a module, or the folder of one of these."
+                f"plugin {place}: neither a package (no __init__.py) nor a project (no "
+                "pyproject.toml or setup.cfg). Name a module, or the folder of one of these."
             )
         _importable(path.parent)
         return _of_module(path.name)
@@ -373,7 +381,8 @@ def _of_project(folder: Path) -> tuple[_Registration, ...]:
             entries += _entries_of_settings(folder / "setup.cfg", group)
     if not entries:
         raise UsageError(
-            f"plugin {folder}: its project files declare none of the entry points {', '.join(_groups())}."
+            f"plugin {folder}: its project files declare none of the entry points "
+            f"{', '.join(_groups())}."
         )
     package = Package(str(project.get("name", folder.name)), str(project.get("version", "")))
     return tuple(_Registration(package, entry) for entry in entries)

@@ -1,7 +1,8 @@
-"""What a benchmark is to the rest of the suite: what it declares (datasets, tasks, metrics), and what it does (`Benchmark`).
+"""What a benchmark is to the rest of the suite: what it declares, and what it does (`Benchmark`).
 
-The manifest (`tasks.json`), the cards, `medical-tasks list` and the harnesses' tables are made from these objects. Generic code
-calls them and never imports a benchmark. Nothing here imports anything heavy: the command line reads every spec on each start.
+The manifest (`tasks.json`), the cards, `medical-tasks list` and the harnesses' tables are made from
+these objects. Generic code calls them and never imports a benchmark. Nothing here imports anything
+heavy: the command line reads every spec on each start.
 """
 
 from __future__ import annotations
@@ -60,10 +61,12 @@ class Official:
     """What the authors' script makes of what is missing.
 
     Attributes:
-        unanswered: an item without an answer is `left out` (their file has no row of it), `counts as 0` (they divide by all
-            questions; for a `mean` alone), or `ends` the script, so that there is no figure.
-        undecided: why there is no figure where an answer has no value, as a reader is told it: what in an answer stops the
-            script, or that a judge's reply is missing. "" where every answer has a value.
+        unanswered: an item without an answer is `left out` (their file has no row of it), `counts
+            as 0` (they divide by all questions; for a `mean` alone), or `ends` the script, so that
+            there is no figure.
+        undecided: why there is no figure where an answer has no value, as a reader is told it: what
+            in an answer stops the script, or that a judge's reply is missing. "" where every answer
+            has a value.
     """
 
     unanswered: Literal["left out", "counts as 0", "ends"] = "left out"
@@ -76,17 +79,19 @@ JUDGE_REPLY_MISSING: Final = "a judge's reply is missing"
 
 @dataclass(frozen=True, kw_only=True)
 class PaperSetting:
-    """How a paper ran a task: what a run must have in common with it before their figures stand side by side.
+    """How a paper ran a task, which a run must have in common before their figures can be compared.
 
     Attributes:
         items: how many items the paper's figure is over, at least.
         configs: configurations of the dataset that have the paper's items.
-        prompts: how the model was asked: with the authors' published prompts (`--prompts official`); the `same` as here,
-            whatever the option says; or in `any` way, where how a system asks is its own (a shared task).
-        judges: names of the models that judged in the paper; none for a task without a judge, and judges that read prompts
-            were asked with the authors'.
+        prompts: how the model was asked: with the authors' published prompts (`--prompts
+            official`); the `same` as here, whatever the option says; or in `any` way, where how a
+            system asks is its own (a shared task).
+        judges: names of the models that judged in the paper; none for a task without a judge, and
+            judges that read prompts were asked with the authors'.
         votes: how many replies a verdict of the paper takes, at least.
-        differs: what no run of this suite has in common with the paper; "" where a run can match it.
+        differs: what no run of this suite has in common with the paper; "" where a run can match
+            it.
     """
 
     items: int = 0
@@ -102,24 +107,30 @@ class MetricSpec:
     """One reported number.
 
     Attributes:
-        kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (score interval), or `ratio`: pooled, the sum of
-            all items' numerators over the sum of their denominators (`ItemScore.weights`; score interval), or `average`:
-            the mean of those of other metrics' totals (`of`) that are reported; items have no value of it.
-        limits: smallest and largest value an item can have, for the bounds; infinite when there is none.
+        kind: `proportion` (item values are 0 or 1; Wilson interval), `mean` (score interval), or
+            `ratio`: pooled, the sum of all items' numerators over the sum of their denominators
+            (`ItemScore.weights`; score interval), or `average`: the mean of those of other metrics'
+            totals (`of`) that are reported; items have no value of it.
+        limits: smallest and largest value an item can have, for the bounds; infinite when there is
+            none.
         total: between which the figure of all items is cut, with the ends of its interval and its
             bounds; None where it is not. HealthBench's mean of points, of which an item may have
             less than none, is cut to (0, 1). Comparisons are of the means before they are cut.
-        unit: "" for a share, which tables show in percent; else `number` for a count, `per answer` for a count per answer,
-            `cosine`, or `score` for any other scale.
-        needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not reported; "" for none.
-        part: for a metric of one part of each item, such as a section of a note, the breakdown and group that report it:
-            `("section", "subjective")`. There it is named `whole`.
-        verdict: for `--calibration`, the class of verdicts that the metric is a share of; `several` where a count takes several.
-        official: for a figure of the authors' script, what that script makes of what is missing; None for all others, whose
-            missing verdicts are estimated. An official `average` needs all of its metrics.
-        read: whether it rests on the task's reader of answers, so that an unclear answer leaves it open.
-        if_right: for such a metric, whether it counts only on answers that are right: nan on all others, and an unclear one may
-            come to count.
+        unit: "" for a share, which tables show in percent; else `number` for a count, `per answer`
+            for a count per answer, `cosine`, or `score` for any other scale.
+        needs: the scoring argument (`TaskSpec.scoring_arguments`) without which the metric is not
+            reported; "" for none.
+        part: for a metric of one part of each item, such as a section of a note, the breakdown and
+            group that report it: `("section", "subjective")`. There it is named `whole`.
+        verdict: for `--calibration`, the class of verdicts that the metric is a share of; `several`
+            where a count takes several.
+        official: for a figure of the authors' script, what that script makes of what is missing;
+            None for all others, whose missing verdicts are estimated. An official `average` needs
+            all of its metrics.
+        read: whether it rests on the task's reader of answers, so that an unclear answer leaves it
+            open.
+        if_right: for such a metric, whether it counts only on answers that are right: nan on all
+            others, and an unclear one may come to count.
     """
 
     name: str  # key in `results.json`
@@ -155,20 +166,24 @@ class TaskSpec:
     """One task of a benchmark: a dataset, a way to ask, and the metrics of the answers.
 
     Attributes:
-        asks: `text` when the model writes its answer; `choices` when only the probability of each choice is asked for, and the
-            answer is a `models.base.ChoiceScores` written as text.
-        judging: `single` (one call a statement) or `batched` (all statements of an answer in one), unless the user says
-            otherwise.
+        asks: `text` when the model writes its answer; `choices` when only the probability of each
+            choice is asked for, and the answer is a `models.base.ChoiceScores` written as text.
+        judging: `single` (one call a statement) or `batched` (all statements of an answer in one),
+            unless the user says otherwise.
         options: settings of the benchmark's own functions (prompt style and the like).
-        arguments: what the user may set for this task's questions (`--task-args`), name to one line of description.
+        arguments: what the user may set for this task's questions (`--task-args`), name to one line
+            of description.
         scoring_arguments: the same for its scoring.
-        exemplars: the split that worked examples are drawn from; "" when the questions show none of the dataset's.
-        baseline: the benchmark's own baseline that answers the task, for one that asks no model; "" for all others.
+        exemplars: the split that worked examples are drawn from; "" when the questions show none of
+            the dataset's.
+        baseline: the benchmark's own baseline that answers the task, for one that asks no model; ""
+            for all others.
         protocol: name of the task's protocol (`open_protocol`); "" when it asks a single question.
         roles: other models that the protocol asks, such as a simulated patient: name to one line
             of description. The user says which model has the role (`--role NAME=MODEL`).
-        reads: for a task whose reader of answers can be unclear, what a person should write down of an answer, one line; ""
-            for all others. Its metrics that rest on the reader have `MetricSpec.read`.
+        reads: for a task whose reader of answers can be unclear, what a person should write down of
+            an answer, one line; "" for all others. Its metrics that rest on the reader have
+            `MetricSpec.read`.
         paper: how the paper ran it; None where no paper has the task.
     """
 
@@ -229,14 +244,14 @@ class TaskSpec:
         return {name: value for name, value in given.items() if name in self.scoring_arguments}
 
     def needs_official_prompts(self, metric: MetricSpec) -> bool:
-        """Whether a metric is the authors' decision by a judge, which no judge makes that is asked otherwise."""
+        """Whether a metric is the authors' decision, by a judge who is asked as they asked theirs."""
         return self.judge and metric.judged and metric.official is not None
 
     def reporting(self, given: Container[str], *, official: bool = False) -> TaskSpec:
         """The task with the metrics that a run reports.
 
-        Left out is what needs a setting of the scoring that is not `given`, and what only a judge decides that is asked
-        with the authors' prompts (`official`).
+        Left out is what needs a setting of the scoring that is not `given`, and what only a judge
+        decides that is asked with the authors' prompts (`official`).
         """
         metrics = tuple(
             metric
@@ -258,7 +273,7 @@ class Item:
     id: str  # stable id from upstream, never a row position of ours
     fields: Mapping[str, Any]  # what prompts and scoring need, by the dataset's column names
     groups: Mapping[str, str | tuple[str, ...]]
-    cluster: str  # id of the note, patient or answer it shares with others; its own id when it stands alone
+    cluster: str  # id of the note, patient or answer it shares with others; else its own id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,7 +286,7 @@ class Example:
 
     @property
     def leaks(self) -> bool:
-        """Whether it is the item itself, white space aside, so that the question holds its own answer."""
+        """Whether it is the item itself, but for white space: the question holds its own answer."""
         return [text.split() for text in self.shown] == [text.split() for text in self.asked]
 
 
@@ -280,14 +295,17 @@ class PromptSet:
     """How a task's questions are worded.
 
     Attributes:
-        settings: what else determines the questions (retrieval, its documents' hashes); part of the recipe. JSON values.
-        sources: names what a question contains besides the item itself (retrieved chunks), for `items.parquet`; None for
-            nothing.
-        continuations: for a task that asks `choices`, the texts that may follow the chat, in the order of the item's choices;
-            the model is asked for the probability of each.
-        shorten: for a task whose items can exceed a model's context, returns the item without the given number of words of its
-            documents, the oldest first, and otherwise unchanged. It takes any number from 0 and removes at most all words.
-        example: the worked example that an item's question shows, for a task whose questions show one.
+        settings: what else determines the questions (retrieval, its documents' hashes); part of the
+            recipe. JSON values.
+        sources: names what a question contains besides the item itself (retrieved chunks), for
+            `items.parquet`; None for nothing.
+        continuations: for a task that asks `choices`, the texts that may follow the chat, in the
+            order of the item's choices; the model is asked for the probability of each.
+        shorten: for a task whose items can exceed a model's context, returns the item without the
+            given number of words of its documents, the oldest first, and otherwise unchanged. It
+            takes any number from 0 and removes at most all words.
+        example: the worked example that an item's question shows, for a task whose questions show
+            one.
     """
 
     name: str  # `own`, or `official` when the authors' files are used
@@ -305,15 +323,17 @@ class Verdicts:
     """A judge's verdicts of one kind on one answer, as a metric adds them up.
 
     Attributes:
-        kind: what they have in common, from general to specific (`subjective`, `subjective/entailed`). Missing verdicts are
-            estimated from known ones of their kind and of kinds within it.
+        kind: what they have in common, from general to specific (`subjective`,
+            `subjective/entailed`). Missing verdicts are estimated from known ones of their kind and
+            of kinds within it.
     """
 
     kind: str = ""
     hits: float = 0  # known verdicts that count
     known: int = 0  # known verdicts
     missing: int = 0  # missing ones; each may be a hit or not
-    unasked: int = 0  # no hits, known without a judge; they count, but missing verdicts are not estimated from them
+    # no hits, known without a judge; they count, but missing verdicts are not estimated from them
+    unasked: int = 0
     more: int = 0  # the most items that a list which could not be made may have
     weight: float = 1.0  # what a hit adds
     # known ones by class, of a judge that tells several
@@ -322,14 +342,14 @@ class Verdicts:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """From a judge's verdicts to a metric's value on one answer: the one place that derives values and limits from counts.
+    """From a judge's verdicts to a metric's value, and its limits, on one answer.
 
     Attributes:
-        how: `share` of hits, `count` of hits, `any`: 1 with at least one hit; or `points`: the sum of the
-            weights of hits over the sum of the positive weights, as rubrics with points for what
-            must be said and minus points for what must not be said have it.
-        told: False where a judge's labels lack a verdict ("contradicted"), so that known verdicts say nothing about missing
-            ones.
+        how: `share` of hits, `count` of hits, `any`: 1 with at least one hit; or `points`: the sum
+            of the weights of hits over the sum of the positive weights, as rubrics with points for
+            what must be said and minus points for what must not be said have it.
+        told: False where a judge's labels lack a verdict ("contradicted"), so that known verdicts
+            say nothing about missing ones.
     """
 
     how: Literal["share", "count", "any", "points"]
@@ -382,18 +402,20 @@ class ItemScore:
     """The score of one answered item.
 
     Attributes:
-        values: metric name to value; `nan` where the metric has no denominator on this item. An undecided metric is absent,
-            and `unscored` has the reason.
+        values: metric name to value; `nan` where the metric has no denominator on this item. An
+            undecided metric is absent, and `unscored` has the reason.
         unscored: None, or why some metric is undecided (never a verdict on the model).
-        unclear: "", or why the reader could not tell what the answer is. The answer counts as not right, and `limits` says
-            what it could count as: `unclear_limits` makes them.
-        limits: the smallest and largest value that absent metrics can have, and of an unclear answer those that rest on the
-            reader; of a pooled share they may lie outside the metric's, where its denominator is as open.
-        weights: the denominator of each `ratio` metric on this item; for an absent one the largest possible, `inf` (or no
-            entry) when unknown.
-        notes: what a reader should know of this answer, each a word, optionally with details behind a colon; `results.json`
-            counts the words.
-        counts: for each judged metric, decided or not, its verdicts; none for answers decided without a judge (empty ones).
+        unclear: "", or why the reader could not tell what the answer is. The answer counts as not
+            right, and `limits` says what it could count as: `unclear_limits` makes them.
+        limits: the smallest and largest value that absent metrics can have, and of an unclear
+            answer those that rest on the reader; of a pooled share they may lie outside the
+            metric's, where its denominator is as open.
+        weights: the denominator of each `ratio` metric on this item; for an absent one the largest
+            possible, `inf` (or no entry) when unknown.
+        notes: what a reader should know of this answer, each a word, optionally with details behind
+            a colon; `results.json` counts the words.
+        counts: for each judged metric, decided or not, its verdicts; none for answers decided
+            without a judge (empty ones).
     """
 
     id: str  # the item's id
@@ -410,7 +432,7 @@ class ItemScore:
     counts: Mapping[str, Counts] = field(default_factory=lambda: _NONE)
 
     def could_be(self, metric: str) -> tuple[float, float]:
-        """The smallest and largest value of a decided metric: the value itself, unless the answer is unclear.
+        """The smallest and largest value of a decided metric: its value, unless the answer is unclear.
 
         Both are nan where the metric does not count on this item, whatever the answer is.
         """
@@ -425,8 +447,17 @@ class ItemScore:
         return self.weights.get(metric.name, 0.0) if metric.kind == "ratio" else 1.0
 
     @classmethod
-    def counted(cls, counts: Mapping[str, Counts], *, id: str, **named: Any) -> ItemScore:  # noqa: A002 - its name here
-        """Makes a score of what a judge's verdicts add up to; values and limits in `named` go before what follows."""
+    def counted(
+        cls,
+        counts: Mapping[str, Counts],
+        *,
+        id: str,  # noqa: A002 - its name here
+        **named: Any,
+    ) -> ItemScore:
+        """Makes a score of what a judge's verdicts add up to.
+
+        Values and limits in `named` go before what follows from the verdicts.
+        """
         values, limits = dict(named.pop("values", {})), dict(named.pop("limits", {}))
         for name, one in counts.items():
             if name not in values and name not in limits:
@@ -442,9 +473,10 @@ class ItemScore:
 def unclear_limits(
     metrics: Sequence[MetricSpec], values: Mapping[str, float]
 ) -> dict[str, tuple[float, float]]:
-    """The limits of an answer that the reader could not tell: it counts as not right, and might be right.
+    """The limits of an answer that the reader could not tell: it counts as wrong, and may be right.
 
-    Example: `accuracy` rests on the reader, `accuracy_official` does not, and `accuracy_agreed` does not count on this item.
+    Example: `accuracy` rests on the reader, `accuracy_official` does not, and `accuracy_agreed`
+    does not count on this item.
 
         >>> unclear_limits(metrics, {"accuracy": 0.0, "accuracy_official": 1.0, "accuracy_agreed": nan})
         {"accuracy": (0.0, 1.0)}
@@ -542,7 +574,8 @@ class MultiStep(Protocol):
     """A task's protocol.
 
     Attributes:
-        identity: what of it decides the final answers (limits, versions); part of the recipe. JSON values.
+        identity: what of it decides the final answers (limits, versions); part of the recipe. JSON
+            values.
     """
 
     identity: Mapping[str, Any]
@@ -550,7 +583,8 @@ class MultiStep(Protocol):
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Says how each dialogue goes on.
 
-        Given the same dialogues and records it says the same; it must come to an end with every dialogue.
+        Given the same dialogues and records it says the same; it must come to an end with every
+        dialogue.
         """
 
 
@@ -604,7 +638,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A table or figure of the paper as reports draw it, of all runs and of the papers: a row of marks each, or a plane."""
+    """A table or figure of the paper as reports draw it of all runs: a row of marks each, or a plane."""
 
     title: str
     metrics: tuple[str, ...]  # each has its row; of a plane the first goes across, the second up
@@ -622,7 +656,8 @@ class PublishedAnswer:
     Attributes:
         item: the item's id, or its question.
         text: what the model replied; None where it did not.
-        asked: fields that the item must have with these values, so that an id of another release is not mistaken; None fits all.
+        asked: fields that the item must have with these values, so that an id of another release is
+            not mistaken; None fits all.
     """
 
     item: str
@@ -639,7 +674,8 @@ class Asking:
         upstream: the authors' checkout, from which `official` prompts are read.
         arguments: those of `TaskSpec.arguments` that the user set.
         exemplars: rows of the split `TaskSpec.exemplars`.
-        config: the dataset's configuration, where it is one of `Benchmark.asked_otherwise`; else "".
+        config: the dataset's configuration, where it is one of `Benchmark.asked_otherwise`; else
+            "".
     """
 
     prompts: str = "own"
@@ -756,7 +792,7 @@ class JudgeTexts(Protocol):
 
 
 class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
-    """A benchmark; its one instance stands in its `spec.py`, and an entry point registers it (`plugins`).
+    """A benchmark; an entry point registers its one instance (`plugins`).
 
     A benchmark has the abstract methods of the four parts, and those others that it needs. They
     import the modules they call when they run, since every command reads all benchmarks:
@@ -822,16 +858,16 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         return {}
 
     def lasting_reasons(self) -> Mapping[str, str]:
-        """Reasons for which a given answer stays without a score however often it is scored, each with what helps."""
+        """Reasons why an answer stays without a score however often it is scored, and what helps."""
         return {}
 
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, Any]
     ) -> Sequence[PublishedAnswer]:
-        """Takes a model's answers out of a record of the authors' own result files, for `score --responses`.
+        """Takes a model's answers out of a record of the authors' own files (`score --responses`).
 
-        Nothing comes of a record of another form. Files with id or example_id beside response or output are read without this, and
-        one with a response is never asked about.
+        Nothing comes of a record of another form. Files with id or example_id beside response or
+        output are read without this, and one with a response is never asked about.
 
         Example: K-QA's script reads `{"Question": "Is it safe?", "result": "Yes."}`, of which comes
         `PublishedAnswer(item="Is it safe?", text="Yes.")`.
@@ -843,23 +879,29 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         return {}
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
-        """Answers that people judged, on which its judges can be checked, by the name `judge-check` takes."""
+        """Answers that people judged, on which judges can be checked, by the name of `judge-check`."""
         return {}
 
     def submission_check(
         self, task: TaskSpec, items: Sequence[Item]
     ) -> Callable[[Sequence[Any]], list[str]] | None:
-        """For a benchmark with a shared task, what says what is wrong with the records of a submission."""
+        """With a shared task, what says what is wrong with the records of a submission."""
         return None
 
     def shared_task(self) -> Any:
-        """The module that knows the form of submissions to its shared task, for `medical-tasks submit`; None without one."""
+        """The module that knows the form of submissions to its shared task; None without one."""
         return None
 
     def plots(
         self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
     ) -> list[Plot]:
-        """Plots of a report, from the rows of `items.parquet` and the items by id (none where the data are not here)."""
+        """Plots of a report.
+
+        Args:
+            task: the task.
+            rows: those of `items.parquet`.
+            items: by id; none where the data are not here.
+        """
         return []
 
     def tables(
@@ -873,7 +915,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         return []
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
-        """What `eval.yaml` says of a task to inspect (see `hub_question`); empty for a dataset that is not on the Hub."""
+        """What `eval.yaml` says of a task to inspect (`hub_question`); empty if it is not on the Hub."""
         return {}
 
 
@@ -887,8 +929,9 @@ def hub_question(
 ) -> dict[str, Any]:
     """Describes a plain question with a plain grade for `Benchmark.eval_fields`.
 
-    The Hub takes only solvers and scorers that inspect has built in. `asked` and `target` are columns; `template` has `{prompt}`
-    and columns of `metadata` in braces ("" for the column alone); `scorer` is inspect's, by name and arguments.
+    The Hub takes only solvers and scorers that inspect has built in. `asked` and `target` are
+    columns; `template` has `{prompt}` and columns of `metadata` in braces ("" for the column
+    alone); `scorer` is inspect's, by name and arguments.
     """
     fields: dict[str, Any] = {
         "input": asked,

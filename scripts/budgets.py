@@ -347,8 +347,9 @@ def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
 def benchmarks_in_generic_code(project: Project) -> list[str]:
     """Imports of one benchmark by generic code, and benchmarks named in its strings.
 
-    The command line may name benchmarks: its help shows examples. A wing about benchmarks is not
-    generic: making notes of EHRNoteQA's kind and auditing MedCalc-Bench's labels know whose they are.
+    The command line and the Python API may name benchmarks: their options do. A wing about
+    benchmarks is not generic: making notes of EHRNoteQA's kind and auditing MedCalc-Bench's labels
+    know whose they are.
     """
     names = project.benchmark_names
     generic = [module for module in project.package if module.room not in ABOUT_BENCHMARKS]
@@ -361,7 +362,7 @@ def benchmarks_in_generic_code(project: Project) -> list[str]:
     strings = [
         (module, node)
         for module in generic
-        if module.room != "cli"
+        if module.room not in ("api", "cli")
         for node in module.nodes
         if _names_benchmark(node, names)
     ]

@@ -154,18 +154,35 @@ def test_verbs_exports_and_judges_of_a_package(
     place.mkdir()
     place.joinpath("__init__.py").write_text(
         '''"""Says hello."""
+from dataclasses import dataclass
+from typing import Annotated
+
 from medical_tasks.judges.base import JudgeKind
 from medical_tasks.judges.lexical import LexicalJudge
 from medical_tasks.leaderboard.export import ExportFormat
+from medical_tasks.options import Option, Options
 from medical_tasks.plugins import Verb
 
 
-def run(words):
-    print("hello", *words)
+@dataclass(frozen=True, kw_only=True)
+class Hello(Options):
+    """Say hello."""
+
+    to: Annotated[str, Option("whom to greet", metavar="NAME")] = "you"
+
+
+def run(options):
+    print(f"hello {options.to}")
     return 0
 
 
-VERBS = (Verb(name="hello", group="Tools", summary="hi", options=None, run="more_doors:run"),)
+VERBS = Verb(
+    name="hello",
+    group="Tools",
+    summary="says hello",
+    options="more_doors:Hello",
+    run="more_doors:run",
+)
 EXPORTS = ExportFormat(name="names", files=lambda run: {"names.txt": run.tasks[0].name})
 JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: LexicalJudge(), alone=True)
 ''',
@@ -173,8 +190,8 @@ JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: Lexical
     )
     assert main(["hello"]) == 2
     with plugins.using([str(place)]):
-        assert main(["hello", "you"]) == 0
-        assert "hello you" in capsys.readouterr().out
+        assert main(["hello", "--to", "all"]) == 0
+        assert "hello all" in capsys.readouterr().out
         assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
         run = ["--tasks", "medcalc", "--model", "baseline/reference", "--config", "demo"]
         assert main(["run", *run, "--out", "run"]) == 0

@@ -36,7 +36,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def python(folder: Path, *words: str, cwd: Path | None = None) -> str:
+def python(folder: Path, *words: str, cwd: Path | None = None, code: int = 0) -> str:
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / "site")]),
         "HF_HUB_OFFLINE": "1",
@@ -51,12 +51,12 @@ def python(folder: Path, *words: str, cwd: Path | None = None) -> str:
         check=False,
         timeout=280,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
 
-def medical_tasks(folder: Path, *words: str) -> str:
-    return python(folder, "-m", "medical_tasks", *words)
+def medical_tasks(folder: Path, *words: str, code: int = 0) -> str:
+    return python(folder, "-m", "medical_tasks", *words, code=code)
 
 
 def accuracy(run: Path) -> float:
@@ -80,9 +80,9 @@ def test_the_command_line_knows_it(place: Path) -> None:
     medical_tasks(place, "report", *runs, "--data", "data", "--out", "report.html")
     assert "Which antibody is typical of Graves" in (place / "report.html").read_text("utf-8")
     assert "accuracy" in medical_tasks(place, "compare", *runs)
-    rule = '[[rule]]\ntask = "medical_mcq"\nmetric = "accuracy"\nat_least = 0.1\nconfig = "demo"'
+    rule = '[[rule]]\ntask = "medical_mcq"\nmetric = "accuracy"\nat_least = 0.9'
     (place / "policy.toml").write_text(rule, encoding="utf-8")
-    assert "GO" in medical_tasks(place, "gate", "policy.toml", runs[0])
+    assert "1 NO-GO" in medical_tasks(place, "gate", "policy.toml", runs[1], code=6)
     assert "plugin medical-mcq 1.0: registers medical_mcq" in medical_tasks(place, "doctor")
 
 

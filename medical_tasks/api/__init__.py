@@ -38,6 +38,7 @@ from medical_tasks.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from datasets import Dataset, DatasetDict
 
     from medical_tasks.calculators import Result
     from medical_tasks.construct.options import Construct
@@ -794,7 +795,7 @@ def report(
 def export(
     run: RunPath,
     *,
-    to: Literal["every-eval-ever", "chai-card", "tripod-llm", "inspect-log", "lm-eval-json", "csv"],
+    to: str,
     out: StrPath,
     model_name: str = "",
     responses: StrPath | Iterable[StrPath] = (),
@@ -810,7 +811,8 @@ def export(
 
     Args:
         run: folder of a finished run.
-        to: the form to write.
+        to: the form to write: every-eval-ever, chai-card, tripod-llm, inspect-log, lm-eval-json,
+            csv, or one that a package registers.
         out: folder for the files.
         model_name: the model's name, where the run has a path or an address.
         responses: a file that `score` scored, or the folder of a run whose answers it scored;
@@ -1657,10 +1659,10 @@ def load(
     split: str | None = None,
     data: str | os.PathLike[str] | None = None,
     fetch: bool = True,
-) -> Any:
-    """Loads a dataset: a `datasets.Dataset`, or without `split` a `DatasetDict`.
+) -> Dataset | DatasetDict:
+    """Loads a dataset, and builds it first where it is not built.
 
-    What is not built is built first: `demo` from this package, an open dataset from its official files, which are fetched
+    `demo` is built from this package, an open dataset from its official files, which are fetched
     unless `fetch` is False. The rows are read into memory: no copy of them is left in a cache.
 
     Args:
@@ -1669,6 +1671,9 @@ def load(
         split: one split, or `a+b` for both.
         data: folder of the built dataset.
         fetch: whether official files may be fetched.
+
+    Returns:
+        The rows of `split`; without it those of every split, by name.
 
     Raises:
         MissingError: the dataset is not here, with the steps to get it.

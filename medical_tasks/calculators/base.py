@@ -84,7 +84,9 @@ class Convention:
 
 @dataclass(frozen=True, kw_only=True)
 class Valid:
-    """The range of one input that a rule was published for; outside of it the answer is an extrapolation, and says so.
+    """The range of one input that a rule was published for.
+
+    Outside of it the answer is an extrapolation, and says so.
 
     `low` and `high` are in the parameter's unit, ages in completed years; `source` says so; the
     range matters `when` these values do, always when None.

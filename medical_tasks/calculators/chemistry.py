@@ -76,10 +76,7 @@ def free_water_deficit(
 
 @calculator(source="Holliday MA, Segar WE. Pediatrics 1957;19:823-832 (4-2-1 rule).")
 def maintenance_fluids(*, weight_kg: float, say: Say = quiet) -> float:
-    """Maintenance fluid in mL an hour.
-
-    4 for each of the first 10 kg, 2 for each of the next 10, 1 for each further kg.
-    """
+    """Maintenance fluid in mL an hour: 4 for each of the first 10 kg, 2 for each of the next 10, 1 for each further kg."""
     if weight_kg <= 10:
         rate = 4 * weight_kg
         say(f"Up to 10 kg: 4 × {weight_kg:.6g} = {rate:.6g} mL/hr.")
@@ -233,10 +230,7 @@ def ldl_friedewald(
     triglycerides_mg_dl: float,
     say: Say = quiet,
 ) -> float:
-    """LDL cholesterol in mg/dL.
-
-    Total − HDL − triglycerides/5, for triglycerides up to 400 mg/dL.
-    """
+    """LDL cholesterol in mg/dL: total − HDL − triglycerides/5, for triglycerides up to 400 mg/dL."""
     ldl = total_cholesterol_mg_dl - hdl_mg_dl - triglycerides_mg_dl / 5
     say(
         f"LDL = total cholesterol − HDL − triglycerides / 5 = {total_cholesterol_mg_dl:.6g} − "

@@ -159,9 +159,8 @@ def morphine_milligram_equivalents(
 ) -> float:
     """Morphine milligram equivalents a day: the sum of dose · doses a day · factor over all opioids.
 
-    Factors for mg: codeine 0.15, hydrocodone 1, hydromorphone 5, methadone 4.7, morphine 1,
-    oxycodone 1.5, oxymorphone 3, tapentadol 0.4, tramadol 0.2, buprenorphine 10; buccal fentanyl
-    0.13 for each µg; a fentanyl patch 2.4 for each µg/h.
+    Factors for mg: codeine 0.15, hydrocodone 1, hydromorphone 5, methadone 4.7, morphine 1, oxycodone 1.5, oxymorphone 3,
+    tapentadol 0.4, tramadol 0.2, buprenorphine 10; buccal fentanyl 0.13 for each µg; a fentanyl patch 2.4 for each µg/h.
     """
     # `patch_by_dose` counts a patch stated in mg as mg · doses · 2.4 (a convention of the v1.0
     # data, no clinical rule); else it is

@@ -133,7 +133,9 @@ _NO: Final = frozenset({"false", "no", "n", "0", "absent", "negative", "f", "non
 
 @dataclass(frozen=True, kw_only=True)
 class Flag(Input):
-    """A finding that is there or not; not mentioned is taken as absent unless `absent` says otherwise.
+    """A finding that is there or not.
+
+    Not mentioned is taken as absent unless `absent` says otherwise.
 
     `yes` and `no` are further words (folded), such as a severity that presupposes the finding.
     """
@@ -283,7 +285,9 @@ def fold(text: str) -> str:
 
 
 def is_missing(raw: object) -> bool:
-    """Whether a value says that nothing is known: None, an empty text, "Not mentioned" and the like.
+    """Whether a value says that nothing is known.
+
+    None, an empty text, "Not mentioned" and the like.
 
     The word "None" is not among them: it is a class of its own in several scores (no liver disease,
     no surgery).

@@ -179,7 +179,9 @@ _UNSEEN: Final = Conversion(0.0, 0.0, "not looked up yet")
 
 
 def _converted(way: Conversion, number: float) -> float:
-    """A converted value without the noise of binary fractions: 12 significant digits, far more than any laboratory's.
+    """A converted value without the noise of binary fractions.
+
+    12 significant digits, far more than any laboratory's.
 
     A patient who stands on a threshold so stands on it whatever unit the value came in.
     """

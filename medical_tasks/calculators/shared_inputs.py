@@ -1,4 +1,6 @@
-"""Inputs that many calculators share (`shared_inputs.json`); a first name is the dataset's, a first unit the parameter's.
+"""Inputs that many calculators share (`shared_inputs.json`).
+
+A first name is the dataset's, a first unit the parameter's.
 
 `possible` are limits of the possible: they stop wrong units and slipped digits. `usual` only finds
 a number that fits another unit.
@@ -22,7 +24,9 @@ Sex: TypeAlias = Literal["male", "female"]
 def read_input(
     parameter: str, form: Mapping[str, Any], shared: Mapping[str, Input] = MappingProxyType({})
 ) -> Input:
-    """Reads an input of a JSON file: a choice has `words`, a finding further ones for `yes`, a quantity `units`, a date neither.
+    """Reads an input of a JSON file.
+
+    A choice has `words`, a finding further ones for `yes`, a quantity `units`, a date neither.
 
     What is missing in a form is that of the shared input of the same name, or of the one that is
     named by `of`.

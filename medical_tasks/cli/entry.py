@@ -208,20 +208,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     if "_ARGCOMPLETE" in os.environ and argv is None:
         _complete()
-    if words[:1] in (["-h"], ["--help"]):
-        print(_overview())
-        return 0
-    if words[:1] == ["--version"]:
-        print(f"medical-tasks {__version__}")
-        return 0
-    if not words or words[0] not in verbs():
-        said = (
-            f"there is no verb {words[0]!r}.{did_you_mean(words[0], verbs())}"
-            if words
-            else "name a VERB."
-        )
-        print(f"error: {said} See: medical-tasks --help", file=sys.stderr)
-        return UsageError.exit_code
+    answered = _without_verb(words)
+    if answered is not None:
+        return answered
     verb, tail = words[0], words[1:]
     signal.signal(signal.SIGTERM, _stop)
     # What is made here is for its owner to change, whatever the mask says; what is private is closed to others anyway.
@@ -242,20 +231,44 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except Exception as error:
-        if memory_error(error):
-            told = f"error: not enough memory to {error.__notes__[0]}. Finished work is kept. Free some memory, or take fewer items"
-            print(
-                f"{told} or a machine with more, and give the same command again.", file=sys.stderr
-            )
-            if argv is None:
-                # Libraries that were only half loaded may crash when the interpreter ends in order.
-                sys.stderr.flush()
-                os._exit(IncompleteError.exit_code)
-            return IncompleteError.exit_code
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
-            print(f"error: the output cannot be written ({system_reason(error)}).", file=sys.stderr)
-            return IncompleteError.exit_code
-        raise
+        reason = _out_of_space(error)
+        if not reason:
+            raise
+        print(f"error: {reason}", file=sys.stderr)
+        if memory_error(error) and argv is None:
+            # Libraries that were only half loaded may crash when the interpreter ends in order.
+            sys.stderr.flush()
+            os._exit(IncompleteError.exit_code)
+        return IncompleteError.exit_code
+
+
+def _without_verb(words: Sequence[str]) -> int | None:
+    """Answers words that name no verb, and returns the exit code; None where they name one."""
+    if words[:1] in (["-h"], ["--help"]):
+        print(_overview())
+        return 0
+    if words[:1] == ["--version"]:
+        print(f"medical-tasks {__version__}")
+        return 0
+    if words and words[0] in verbs():
+        return None
+    reason = "name a VERB."
+    if words:
+        reason = f"there is no verb {words[0]!r}.{did_you_mean(words[0], verbs())}"
+    print(f"error: {reason} See: medical-tasks --help", file=sys.stderr)
+    return UsageError.exit_code
+
+
+def _out_of_space(error: Exception) -> str:
+    """What to tell of an error for want of memory or disk; "" for any other."""
+    if memory_error(error):
+        return (
+            f"not enough memory to {error.__notes__[0]}. Finished work is kept. Free some memory, or "
+            "take fewer items or a machine with more, and give the same command again."
+        )
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        return f"the output cannot be written ({system_reason(error)})."
+    return ""
 
 
 _PLUGIN = "--plugin"
@@ -286,10 +299,10 @@ def _spare_collections() -> None:
 
 
 def _run_verb(verb: Verb, words: Sequence[str]) -> int:
-    run = load(verb.run)
     if verb.options is None:
-        return int(run(words))
+        return int(load(verb.run)(words))
     typed = read(verb, words)
+    run = load(verb.run)  # after the words: `--help` needs nothing of it
     if not typed.json:
         return _run_with(run, typed)
     from medical_tasks.runs.folder import is_main_process

@@ -83,7 +83,9 @@ def build_source(
     partial: bool = False,
     tasks: Sequence[TaskSpec] = (),
 ) -> BuiltDataset:
-    """Builds one configuration of a dataset from its official files; others in the folder stay, an earlier one is replaced.
+    """Builds one configuration of a dataset from its official files.
+
+    Others in the folder stay, an earlier one is replaced.
 
     `place`: folder of the official files, or the one file. `partial`: whether a part of a release
     still being corrected is wanted.
@@ -323,7 +325,9 @@ def write_error(
 
 
 def builder_class(source: DatasetSource) -> Any:
-    """Makes the builder class of a dataset, a `datasets.GeneratorBasedBuilder`; `data_dir`: the official files' folder.
+    """Makes the builder class of a dataset, a `datasets.GeneratorBasedBuilder`.
+
+    `data_dir`: the official files' folder.
 
     What is wrong with the files is the cause of a `datasets.exceptions.DatasetGenerationError`.
     """

@@ -1,4 +1,6 @@
-"""What stands beside the rows of a dataset on the Hub: the README card, the Croissant file and `eval.yaml`.
+"""What stands beside the rows of a dataset on the Hub.
+
+The README card, the Croissant file and `eval.yaml`.
 
 All are made from the dataset's source, for `dataset_builders/` and for whatever is built.
 """
@@ -39,7 +41,10 @@ _outside = partial(packaged, __file__, "cards.json")
 
 
 def licence(name: str) -> Licence:
-    """Looks a licence up by `DatasetSpec.licence`; a `ValueError` for one that is not listed here."""
+    """Looks a licence up by `DatasetSpec.licence`.
+
+    A `ValueError` for one that is not listed here.
+    """
     known = _outside()["licences"]
     if name not in known:
         raise ValueError(
@@ -56,7 +61,10 @@ def file_pattern(config: str, split: str) -> str:
 def card_metadata(
     source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
 ) -> dict[str, Any]:
-    """The YAML part of a card; `built` says what the folder holds, None describes every configuration there can be."""
+    """The YAML part of a card.
+
+    `built` says what the folder holds, None describes every configuration there can be.
+    """
     spec = source.spec
     terms = licence(spec.licence)
     metadata: dict[str, object] = {"pretty_name": spec.title, "license": terms.hub_id}
@@ -177,7 +185,10 @@ _PARQUET = "application/x-parquet"
 def croissant_metadata(
     source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
 ) -> dict[str, Any]:
-    """The description as JSON-LD, whose record sets are called `<config>/<split>`; `built` as in `card_metadata`."""
+    """The description as JSON-LD, whose record sets are called `<config>/<split>`.
+
+    `built` as in `card_metadata`.
+    """
     spec = source.spec
     distribution: list[dict[str, object]] = []
     record_sets: list[dict[str, object]] = []
@@ -285,7 +296,10 @@ def eval_text(
     *,
     built: Mapping[str, Collection[str]] | None = None,
 ) -> str:
-    """The text of a dataset's `eval.yaml`, "" without a leaderboard; `built`: configurations to splits, None for all."""
+    """The text of a dataset's `eval.yaml`, "" without a leaderboard.
+
+    `built`: configurations to splits, None for all.
+    """
     chosen = [
         task
         for task in tasks

@@ -1,4 +1,6 @@
-"""What building a dataset needs to know of it: its official files, its columns, and the function that reads them.
+"""What building a dataset needs to know of it.
+
+Its official files, its columns, and the function that reads them.
 
 Each benchmark's `data.py` has a tuple `SOURCES`; building, cards and Croissant files work from
 nothing else.

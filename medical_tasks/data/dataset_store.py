@@ -350,7 +350,9 @@ def put_in_place(
     *,
     private: bool,
 ) -> None:
-    """Makes what stands in the stage the dataset; `texts` (file name to content) are written in order, the marker last.
+    """Makes what stands in the stage the dataset.
+
+    `texts` (file name to content) are written in order, the marker last.
 
     When an `OSError` says that something cannot be written, nothing has changed.
     """

@@ -1,4 +1,6 @@
-"""Fetches the official files of open datasets, each from the commit it is pinned at: the right file, or none.
+"""Fetches the official files of open datasets, each from the commit it is pinned at.
+
+The right file, or none.
 
 A file has its name when its sum is the pinned one; until then it is NAME.part, with which the next
 attempt goes on. Fetching is asked for by name, so that the variables which keep other libraries

@@ -1,7 +1,7 @@
-"""Generated files: `tasks.json` (every dataset, task and metric, for programs that do not run Python), cards, README's table.
+"""Generated files: `tasks.json`, for programs that do not run Python; cards; README's table.
 
-They are generated from the specs, checked in, and never read at run time. The project's hold its own
-benchmarks, whatever else is installed; `write_package` makes those of another package.
+They are generated from the specs, checked in, and never read at run time. The project's hold its
+own benchmarks, whatever else is installed; `write_package` makes those of another package.
 """
 
 from __future__ import annotations
@@ -88,7 +88,10 @@ def _task(task: TaskSpec) -> dict[str, object]:
 
 
 def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
-    """Writes another package's `tasks.json`, and in `cards/` a folder for each of its datasets; returns what changed."""
+    """Writes another package's `tasks.json`, and in `cards/` a folder for each of its datasets.
+
+    Returns what changed.
+    """
     texts = {folder / MANIFEST_FILE: manifest_text(benchmarks)}
     for benchmark in benchmarks:
         for source in benchmark.sources():
@@ -97,7 +100,7 @@ def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
 
 
 def write_manifest(root: Path) -> list[Path]:
-    """Writes `tasks.json`, the packages of `setup.cfg` and README's table into the project's folder; returns what changed."""
+    """Writes the project's `tasks.json`, the packages of `setup.cfg`, README's table; returns what changed."""
     return _written(_of_project(root))
 
 
@@ -195,7 +198,10 @@ def check_cards(root: Path | None = None) -> list[str]:
 
 
 def write_cards(root: Path | None = None) -> list[Path]:
-    """Writes the generated files of the Hub folders that differ from what the sources say; returns which."""
+    """Writes the generated files of the Hub folders that differ from what the sources say.
+
+    Returns which.
+    """
     return [
         path
         for source, benchmark in _own_sources().values()

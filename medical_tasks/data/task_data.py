@@ -296,7 +296,9 @@ def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
 
 
 def first_items(task: TaskSpec, items: Sequence[Item], max_samples: int | None) -> list[Item]:
-    """Takes at most `max_samples` items of a task; whole clusters where its scores compare their items.
+    """Takes at most `max_samples` items of a task.
+
+    Whole clusters where its scores compare their items.
 
     Of families of 7, 7 and 6 items, `max_samples=15` takes the first two, 14 items; a larger number
     takes these and more.

@@ -1,4 +1,6 @@
-"""What the authors of a benchmark say to a model, read out of their Python files as data: parsed (`ast`), never imported or run.
+"""What the authors of a benchmark say to a model, read out of their Python files as data.
+
+Parsed (`ast`), never imported or run.
 
 Only what can be read with certainty is taken (literals, names, their sum, f-strings without
 formats); all else is an error.

@@ -1,4 +1,6 @@
-"""Where an address leads: to this machine, or away from it; only the plainest spellings count as this machine.
+"""Where an address leads: to this machine, or away from it.
+
+Only the plainest spellings count as this machine.
 
 Libraries disagree about odd ones, and what is read one way here and connected to in another way
 there is a leak.

@@ -1,4 +1,6 @@
-"""What bytes and texts may stand for; `leak_files` asks again of every answer, until nothing new comes.
+"""What bytes and texts may stand for.
+
+`leak_files` asks again of every answer, until nothing new comes.
 
 Read is what programs make of a text by themselves: logs, notebooks, pages, requests, tokenizers,
 archives. What only somebody who hides a text would write, such as ROT13, base85 or code points, is

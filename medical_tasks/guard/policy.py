@@ -1,4 +1,6 @@
-"""The data guard: text of credentialed sources stays on this machine unless the user attests that it may leave.
+"""The data guard.
+
+Text of credentialed sources stays on this machine unless the user attests that it may leave.
 
 Each decision is one JSON line in the audit log, on disk before the decision counts; it holds no
 text of the source.

@@ -72,7 +72,9 @@ def new_private_id() -> str:
 
 
 def private_folder(private_id: str, *, run: Path | None = None) -> Path:
-    """Makes or enters a run's folder in the store (mode 0700); `run` is the run's own folder, so that `purge` can name it.
+    """Makes or enters a run's folder in the store (mode 0700).
+
+    `run` is the run's own folder, so that `purge` can name it.
 
     `UsageError`: the id is not one. `RefusedError`: the store belongs to somebody else, is a link,
     or cannot be closed to others. `IncompleteError`: it cannot be made.

@@ -1,6 +1,7 @@
-"""From a task of this suite to an inspect task and scorer: the same rows, prompts and scores as everywhere else.
+"""From a task of this suite to an inspect task and scorer: the same rows, prompts and scores.
 
-The scorer is registered under the task's name, so that it scores other logs on the same questions as well:
+The scorer is registered under the task's name, so that it scores other logs on the same questions
+as well:
 
     inspect score LOG --scorer medical_tasks/medcalc -S config=v1.0
 """
@@ -84,7 +85,10 @@ def inspect_task(
     scorer: Scorer | None = None,
     upstream: Path | None = None,
 ) -> Task:
-    """Makes the inspect task, with the recipe in its metadata; one that asks how probable its choices are is refused."""
+    """Makes the inspect task, with the recipe in its metadata.
+
+    One that asks how probable its choices are is refused.
+    """
     _require_written(task)
     gold_response = task.benchmark.gold_response
     by_id = {item.id: item for item in items}
@@ -188,7 +192,10 @@ async def _asked(
 
 @metric(name="pooled")
 def _pooled(name: str, official: bool = False) -> Metric:
-    """The sum of an entry's numerators over the sum of its denominators; nan where an `official` figure lacks an item."""
+    """The sum of an entry's numerators over the sum of its denominators.
+
+    Nan where an `official` figure lacks an item.
+    """
 
     def compute(scores: list[SampleScore]) -> float:
         values = []
@@ -205,7 +212,10 @@ def _pooled(name: str, official: bool = False) -> Metric:
 
 
 def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
-    """By both names of a judged metric: only the judge, which is opened later, tells which one scores have."""
+    """By both names of a judged metric.
+
+    Only the judge, which is opened later, tells which one scores have.
+    """
     return {
         shown: [_pooled(metric.name, metric.official is not None)]
         if metric.kind == "ratio"
@@ -216,7 +226,10 @@ def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
 
 
 def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[..., Scorer]:
-    """Registers a task's scorer as `medical_tasks/NAME`, with its `-S` options; the judge is the environment's, as for tasks."""
+    """Registers a task's scorer as `medical_tasks/NAME`, with its `-S` options.
+
+    The judge is the environment's, as for tasks.
+    """
 
     def made(
         config: str | None = None,
@@ -239,8 +252,9 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
             item, text = items.get(name), state.output.completion
             if item is None:
                 raise _refused(
-                    f"{task.name}: sample {name!r} of the log is no item of the task, whose ids look like "
-                    f"{', '.join(map(repr, list(items)[:3]))}. Name the configuration of the log's questions: -S config=NAME"
+                    f"{task.name}: sample {name!r} of the log is no item of the task, whose ids "
+                    f"look like {', '.join(map(repr, list(items)[:3]))}. Name the configuration of "
+                    "the log's questions: -S config=NAME"
                 )
             if not state.output.choices:  # no reply is no wrong reply
                 return Score(
@@ -252,8 +266,8 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
             }  # the latter of logs that were exported
             if ours and target.text != task.benchmark.gold_response(task, item):
                 raise _refused(
-                    f"{task.name}: sample {name!r} of the log is on other data, its answer key differs. Name the configuration of "
-                    "the log's questions: -S config=NAME"
+                    f"{task.name}: sample {name!r} of the log is on other data, its answer key "
+                    "differs. Name the configuration of the log's questions: -S config=NAME"
                 )
             answer = Answer(
                 text=text, conversation=_conversation(state), finish=str(state.output.stop_reason)
@@ -311,7 +325,10 @@ def load(
     upstream: str | None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Task:
-    """Makes the inspect task from its options, as `-T name=value` gives them; what is wrong is a PrerequisiteError."""
+    """Makes the inspect task from its options, as `-T name=value` gives them.
+
+    What is wrong is a PrerequisiteError.
+    """
     _require_open(task, spec)
     _require_written(task)
     try:
@@ -350,27 +367,34 @@ def _loaded(
 
 def _options_told(error: MedicalTasksError) -> PrerequisiteError:
     return _refused(
-        f"{error}\nUnder inspect, options as --config demo are written -T config=demo (for a scorer -S)."
+        f"{error}\nUnder inspect, options as --config demo are written -T config=demo (for a "
+        "scorer -S)."
     )
 
 
 def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
-    # inspect writes texts into logs, buffers and caches and serves them live; a task cannot see which of these are on.
+    # inspect writes texts into logs, buffers and caches and serves them live; a task cannot see
+    # which of these are on.
     if not policy.text_allowed(spec):
         rule = policy.Subject.of(spec, task=task.name).rule
         raise _refused(
-            f"{task.name}: {rule}. inspect's logs, buffers and caches hold questions and answers as text, and a task "
-            f"cannot see that all of them are off, so it is refused here. Use: medical-tasks run --tasks {task.name} --model "
-            "hf/MODEL (or vllm/, vllm-server/, openai-api/ with a server on this machine)."
+            f"{task.name}: {rule}. inspect's logs, buffers and caches hold questions and answers "
+            "as text, and a task cannot see that all of them are off, so it is refused here. Use: "
+            f"medical-tasks run --tasks {task.name} --model hf/MODEL (or vllm/, vllm-server/, "
+            "openai-api/ with a server on this machine)."
         )
 
 
 def _require_written(task: TaskSpec) -> None:
-    """Refuses tasks whose answer is no text: inspect generates, and has no way to ask how probable given words are."""
+    """Refuses tasks whose answer is no text.
+
+    Inspect generates, and has no way to ask how probable given words are.
+    """
     if task.asks != "text":
         raise _refused(
-            f"{task.name}: asks how probable each choice is, and inspect cannot ask a model for that. Use: medical-tasks run "
-            f"--tasks {task.name} --model hf/MODEL (or vllm/, vllm-server/, or openai-api/ with a server that gives logprobs)."
+            f"{task.name}: asks how probable each choice is, and inspect cannot ask a model for "
+            f"that. Use: medical-tasks run --tasks {task.name} --model hf/MODEL (or vllm/, "
+            "vllm-server/, or openai-api/ with a server that gives logprobs)."
         )
 
 
@@ -380,7 +404,10 @@ def _refused(said: str) -> PrerequisiteError:
 
 
 def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
-    """Registers a task with its `-T` options; `module` is the one of the package that inspect imports."""
+    """Registers a task with its `-T` options.
+
+    `module` is the one of the package that inspect imports.
+    """
     dataset = _dataset(spec)
     # What decides the scores as well is for `medical-tasks run`, whose scoring is told.
     own = [name for name in spec.arguments if name not in spec.scoring_arguments]

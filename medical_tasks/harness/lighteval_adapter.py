@@ -1,6 +1,7 @@
-"""From a task of this suite to lighteval's own task configuration: the same rows, prompts and scorer, in lighteval's loop.
+"""From a task of this suite to lighteval's configuration: the same rows, prompts and scorer.
 
-Without a template lighteval asks the bare question, and our runner a dialogue: other questions, other numbers.
+Without a template lighteval asks the bare question, and our runner a dialogue: other questions,
+other numbers.
 """
 
 from __future__ import annotations
@@ -53,15 +54,22 @@ JUDGED = "judged"
 """Name of the metric that says which share of the answers has all its verdicts."""
 
 
-# lighteval takes the standard error of what a function with `mean` in its name leaves in the list; a nan left there makes it nan.
+# lighteval takes the standard error of what a function with `mean` in its name leaves in the list;
+# a nan left there makes it nan.
 def _mean(values: list[float]) -> float:
-    """The mean over the documents on which the metric has a value; nan is how one without a denominator is told."""
+    """The mean over the documents on which the metric has a value.
+
+    Nan is how one without a denominator is told.
+    """
     values[:] = [value for value in values if not math.isnan(value)]
     return sum(values) / len(values) if values else math.nan
 
 
 def _pooled_mean(values: list[Any]) -> float:
-    """The ratio of the sums; leaves the linearised residuals, the standard error of whose mean is the ratio's."""
+    """The ratio of the sums.
+
+    Leaves the linearised residuals, the standard error of whose mean is the ratio's.
+    """
     total = pooled_mean(values)
     known = [value for value in values if value.weight]
     weight = math.fsum(value.weight for value in known) / max(len(known), 1)
@@ -96,8 +104,8 @@ class _Score(SampleLevelComputation):
         lacking = [name for name, value in found.items() if math.isnan(value)]
         if lacking:
             logger.warning(
-                "%s: lighteval does not tell enough of a question for %s (a number for each choice, or how many tokens each has); "
-                "the mean is over the others",
+                "%s: lighteval does not tell enough of a question for %s (a number for each "
+                "choice, or how many tokens each has); the mean is over the others",
                 self.task.name,
                 ", ".join(lacking),
             )
@@ -111,7 +119,10 @@ def _answer(doc: Doc, text: str) -> Answer:
 
 
 def _log_unclear(task: TaskSpec, score: ItemScore) -> None:
-    """Says in the log that an answer is unclear: lighteval's details have no place for an explanation."""
+    """Says in the log that an answer is unclear.
+
+    Lighteval's details have no place for an explanation.
+    """
     if score.unclear:
         words = task.benchmark.note_words()
         reason = redact_unclear(score.unclear, note_words=words)
@@ -119,7 +130,10 @@ def _log_unclear(task: TaskSpec, score: ItemScore) -> None:
 
 
 class _Judged(SampleLevelComputation):
-    """One metric of a judged task. All metrics share one judging of all documents, so that a judge is asked concurrently."""
+    """One metric of a judged task.
+
+    All metrics share one judging of all documents, so that a judge is asked concurrently.
+    """
 
     def __init__(self, task: TaskSpec, metric: MetricSpec | None, answers: _JudgedAnswers) -> None:
         self.task, self.metric, self.answers = task, metric, answers
@@ -129,7 +143,7 @@ class _Judged(SampleLevelComputation):
         return f"medical_tasks:{self.task.name}:{self.task.version}:{name}"
 
     def compute(self, responses: list[Any], docs: list[Doc], **_: Any) -> list[float]:
-        """Returns the metric of each document, estimated where verdicts are missing, nan where nothing can be said."""
+        """Returns each document's metric, estimated where verdicts are missing; nan where it cannot be."""
         scores = self.answers.scores(docs, [response.final_text[0] for response in responses])
         if self.metric is None:
             return [float(score.unscored is None) for score in scores]
@@ -141,7 +155,10 @@ class _Judged(SampleLevelComputation):
 
 
 class _JudgedAnswers:
-    """The scores of the documents last asked for; lighteval asks once for each metric, with the same ones."""
+    """The scores of the documents last asked for.
+
+    Lighteval asks once for each metric, with the same ones.
+    """
 
     def __init__(self, task: TaskSpec, judge: HarnessJudge) -> None:
         self.task, self.judge = task, judge
@@ -162,8 +179,8 @@ class _JudgedAnswers:
             if missing:
                 said = ", ".join(f"{count} x {reason}" for reason, count in missing.items())
                 logger.warning(
-                    "%s: %s of %s answers lack a verdict (%s); known ones stand for them, and `%s` says how many lack none. Judge "
-                    "them again with: medical-tasks score",
+                    "%s: %s of %s answers lack a verdict (%s); known ones stand for them, and "
+                    "`%s` says how many lack none. Judge them again with: medical-tasks score",
                     self.task.name,
                     sum(missing.values()),
                     len(docs),
@@ -214,7 +231,10 @@ _PLACE = "__place"
 
 
 class _PartDoc(Doc):
-    """A question about one of several items of a row, by the item's id: lighteval numbers rows, and would call all the same."""
+    """A question about one of several items of a row, by the item's id.
+
+    Lighteval numbers rows, and would call all the same.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "id":
@@ -227,7 +247,10 @@ def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
 
 
 class _Prompt:
-    """lighteval's prompt function of a task; the worked examples are read when the first question is asked."""
+    """lighteval's prompt function of a task.
+
+    The worked examples are read when the first question is asked.
+    """
 
     def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
         self.task, self.judge = task, judge
@@ -250,8 +273,9 @@ class _Prompt:
         if line.pop("__few_shots", False):
             # lighteval would take the examples from the questions that are being asked.
             raise UsageError(
-                f"{task_name}: worked examples are part of a task here. Ask for {self.task.harness_name}|0, or for the task "
-                "that shows one (medical:medcalc_one_shot|0 for medical:medcalc)."
+                f"{task_name}: worked examples are part of a task here. Ask for "
+                f"{self.task.harness_name}|0, or for the task that shows one "
+                "(medical:medcalc_one_shot|0 for medical:medcalc)."
             )
         require_launcher(self.task)
         if self.judge is not None:
@@ -292,7 +316,10 @@ def _most_probable(gold: str) -> int:
 
 
 class _Config(LightevalTaskConfig):
-    """Looks for its rows when lighteval copies it: it does so for the tasks that are asked, before it loads anything."""
+    """Looks for its rows when lighteval copies it.
+
+    It does so for the tasks that are asked, before it loads anything.
+    """
 
     @as_lighteval_shows_it()
     def __deepcopy__(self, memo: dict[int, Any]) -> _Config:
@@ -307,7 +334,10 @@ class _Config(LightevalTaskConfig):
 
 
 def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
-    """One configuration a task under its harness name, and a copy under its bare name: lighteval drops `medical|` of the first."""
+    """One configuration a task under its harness name, and a copy under its bare name.
+
+    Lighteval drops `medical|` of the first.
+    """
     wanted = wanted_config()
     return [
         _config(task, name, wanted) for task in tasks for name in (task.harness_name, task.name)
@@ -338,7 +368,10 @@ _MOST: Final = 5000  # of possible answers; five choices have nine at most
 
 
 def choices_texts(response: Any, choices: int) -> list[str]:
-    """Writes a response's log-probabilities as `ChoiceScores`, several where token numbers are not all known; none for nan."""
+    """Writes a response's log-probabilities as `ChoiceScores`.
+
+    Several where token numbers are not all known, and none for nan.
+    """
     logprobs, rows = response.logprobs, response.output_tokens
     is_table = hasattr(rows, "tolist")  # transformers: rows of one width, filled up with -1
     counts = [
@@ -347,15 +380,17 @@ def choices_texts(response: Any, choices: int) -> list[str]:
     missing = choices - len(counts)
     if len(logprobs) != choices or not counts or missing < 0 or (missing and not is_table):
         raise UsageError(
-            f"lighteval's backend gives {len(logprobs)} log-probabilities and the tokens of {len(counts)} continuations for a "
-            f"question of {choices} choices. Its `accelerate` and `vllm` give both; so does medical-tasks run."
+            f"lighteval's backend gives {len(logprobs)} log-probabilities and the tokens of "
+            f"{len(counts)} continuations for a question of {choices} choices. Its `accelerate` "
+            "and `vllm` give both; so does medical-tasks run."
         )
     if any(math.isnan(logprob) for logprob in logprobs):
         return []
     longest = len(counts)
     if longest**missing > _MOST:
         raise UsageError(
-            f"lighteval does not say how many tokens {missing} of {choices} choices have. Use: medical-tasks run"
+            f"lighteval does not say how many tokens {missing} of {choices} choices have. Use: "
+            "medical-tasks run"
         )
     known = tuple(min(float(each), 0.0) for each in logprobs)
     return [
@@ -365,7 +400,10 @@ def choices_texts(response: Any, choices: int) -> list[str]:
 
 
 def agreed(scores: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
-    """The values on which all scores of a document agree; nan where they differ, and where there is none."""
+    """The values on which all scores of a document agree.
+
+    Nan where they differ, and where there is none.
+    """
     found = {name: {score.get(name, math.nan) for score in scores} for name in names}
     return {
         name: next(iter(values)) if len(values) == 1 else math.nan for name, values in found.items()

@@ -1,6 +1,7 @@
-"""`medical-tasks lighteval`: the stock command with this suite's tasks, checked and guarded before it starts.
+"""`medical-tasks lighteval`: the stock command with this suite's tasks, checked and guarded.
 
-lighteval writes questions and answers to disk and may send them away; for credentialed tasks this launcher closes those ways.
+lighteval writes questions and answers to disk and may send them away; for credentialed tasks this
+launcher closes those ways.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def launch(arguments: Sequence[str], *, custom_tasks: str) -> int:
 
 def _not_installed(name: str = "lighteval") -> MissingError:
     return MissingError(
-        f"lighteval is not installed ({name} is missing). Install it with: {install_command('lighteval')}"
+        f"lighteval is not installed ({name} is missing). Install it with: "
+        f"{install_command('lighteval')}"
     )
 
 
@@ -70,7 +72,7 @@ else:
 
 
 def link_path() -> Path:
-    """The file among lighteval's own tasks by which its stock command finds this suite's, whether or not it is there."""
+    """The file among lighteval's own tasks by which its stock command finds this suite's."""
     spec = importlib.util.find_spec("lighteval")
     if spec is None or not spec.submodule_search_locations:
         raise _not_installed()
@@ -93,8 +95,8 @@ def link(wanted: bool) -> str:
             file.write(_LINK)
     except (OSError, IncompleteError) as error:
         raise UsageError(
-            f"{path}: {system_reason(cast(OSError, error.__cause__ or error))}. Use an environment that is yours, or lighteval's "
-            "option --custom-tasks medical_tasks.lighteval_tasks."
+            f"{path}: {system_reason(cast(OSError, error.__cause__ or error))}. Use an environment "
+            "that is yours, or lighteval's option --custom-tasks medical_tasks.lighteval_tasks."
         ) from error
     return f'linked by {path}: lighteval accelerate "model_name=MODEL" "medical:medcalc|0"'
 
@@ -113,12 +115,16 @@ def load_app() -> Any:
 
 
 def run_app(app: Any, arguments: Sequence[str]) -> int:
-    """Runs a typer application as if it were called with the arguments; an error where it does not know them."""
+    """Runs a typer application as if it were called with the arguments.
+
+    An error where it does not know them.
+    """
     wrong_arguments = _click("exceptions").ClickException
     before = sys.argv
     sys.argv = ["lighteval", *arguments]
     try:
-        # Without standalone mode a command's own value is returned, and the exit code where it stopped early.
+        # Without standalone mode a command's own value is returned, and the exit code where it
+        # stopped early.
         code = app(prog_name=_PROGRAM, standalone_mode=False)
     except MedicalTasksError:
         raise
@@ -142,14 +148,20 @@ def _click(module: str) -> Any:
 
 
 def command_line() -> dict[str, Any]:
-    """What lighteval's command was called with, by the names of its parameters; empty where lighteval is used as a library."""
+    """What lighteval's command was called with, by the names of its parameters.
+
+    Empty where lighteval is used as a library.
+    """
     context = _click("globals").get_current_context(silent=True)
     return {} if context is None else {"command": context.info_name, **context.params}
 
 
 @contextlib.contextmanager
 def as_lighteval_shows_it() -> Iterator[None]:
-    """Gives an error of this suite the form that lighteval's command shows as a message; it shows others as tracebacks."""
+    """Gives an error of this suite the form that lighteval's command shows as a message.
+
+    It shows others as tracebacks.
+    """
     try:
         with plugins.telling():
             yield
@@ -163,8 +175,8 @@ def check_command(task: TaskSpec) -> None:
     given = command_line()
     if given.get("command") == "eval":
         raise UsageError(
-            "lighteval eval, its inspect backend, runs no tasks but lighteval's own (lighteval 0.13.0, issue 1327). Use: inspect "
-            f"eval medical_tasks/{task.name} --model MODEL"
+            "lighteval eval, its inspect backend, runs no tasks but lighteval's own (lighteval "
+            f"0.13.0, issue 1327). Use: inspect eval medical_tasks/{task.name} --model MODEL"
         )
     if given.get("command") == "accelerate":
         _warn_of_search(given["model_args"])
@@ -177,14 +189,15 @@ def _warn_of_search(model: str) -> None:
     given = read_text(Path(model)) if model.endswith(".yaml") else model
     if "batch_size" not in given and not torch.accelerator.is_available():
         logger.warning(
-            "no GPU and no batch_size: the stock command tries sizes for minutes. Add batch_size=%s to the model's arguments, "
-            "which medical-tasks lighteval takes by itself",
+            "no GPU and no batch_size: the stock command tries sizes for minutes. Add "
+            "batch_size=%s to the model's arguments, which medical-tasks lighteval takes by "
+            "itself",
             CPU_BATCH,
         )
 
 
 def _register_only(registry: Any, custom_tasks: str) -> None:
-    """Replaces the scan of all built-in tasks, which downloads a file when one of them is imported."""
+    """Replaces the scan of all built-in tasks, of which one downloads a file."""
 
     def load(custom_tasks_given: Any = None, load_multilingual: bool = False, **named: Any) -> Any:
         wanted = named.get("custom_tasks", custom_tasks_given) or custom_tasks
@@ -194,14 +207,18 @@ def _register_only(registry: Any, custom_tasks: str) -> None:
     named = registry._get_full_task_list_from_input_string
 
     def in_order(self: Any, tasks: Any) -> list[str]:
-        # lighteval takes them out of a set, in another order in each process: ranks would wait for one another for ever.
+        # lighteval takes them out of a set, in another order in each process: ranks would wait for
+        # one another for ever.
         return sorted(named(self, tasks))
 
     registry._get_full_task_list_from_input_string = in_order
 
 
 def _prepare_models() -> None:
-    """Switches the cache off: its key has the prompt function's name but not its text, and all ranks write one file."""
+    """Switches the cache off.
+
+    Its key has the prompt function's name but not its text, and all ranks write one file.
+    """
     import torch
     from lighteval.pipeline import Pipeline
 
@@ -221,7 +238,8 @@ def _prepare_models() -> None:
 
 CONFIG_VARIABLE = "MEDICAL_TASKS_CONFIG"
 
-# Their first positional argument says which weights are loaded here; an endpoint's model_name is a name of its server.
+# Their first positional argument says which weights are loaded here; an endpoint's model_name is a
+# name of its server.
 _LOADS_WEIGHTS = ("accelerate", "vllm", "sglang")
 _MODEL_NAME = re.compile(r"(?:^|,)model_name=([^,]*)")
 # Names on the Hub never begin like this.
@@ -239,13 +257,17 @@ def asked_data(task: TaskSpec, most: int | None = None) -> TaskData:
         return load_task_data(task, dataset_of(task), config=wanted_config(), max_samples=most)
     except (UsageError, MissingError) as error:
         raise type(error)(
-            f"{task.name}: {error}\nlighteval has no --config and no --split: {CONFIG_VARIABLE} names a configuration "
-            f"({CONFIG_VARIABLE}=demo medical-tasks lighteval ...); another split is for medical-tasks run --tasks {task.name}"
+            f"{task.name}: {error}\nlighteval has no --config and no --split: {CONFIG_VARIABLE} "
+            f"names a configuration ({CONFIG_VARIABLE}=demo medical-tasks lighteval ...); another "
+            f"split is for medical-tasks run --tasks {task.name}"
         ) from error
 
 
 def check_model(positional: Sequence[str]) -> None:
-    """Checks the model arguments as far as that needs neither weights nor the Hub; `positional` begins with lighteval's command."""
+    """Checks the model arguments as far as that needs neither weights nor the Hub.
+
+    `positional` begins with lighteval's command.
+    """
     if len(positional) < 2 or positional[0] not in _LOADS_WEIGHTS:
         return
     given = positional[1]
@@ -255,8 +277,8 @@ def check_model(positional: Sequence[str]) -> None:
         return
     if "=" not in given:
         raise UsageError(
-            f"model arguments {given!r} are not of the form NAME=VALUE,... Give for example model_name={given}, or a "
-            ".yaml file of lighteval's."
+            f"model arguments {given!r} are not of the form NAME=VALUE,... Give for example "
+            f"model_name={given}, or a .yaml file of lighteval's."
         )
     found = _MODEL_NAME.search(given)
     name = found.group(1) if found else ""
@@ -271,7 +293,8 @@ def check_model(positional: Sequence[str]) -> None:
             )
     if not path.exists():
         raise UsageError(
-            f"model_name={name}: there is no such folder. Give a model's folder, or a name on the Hub."
+            f"model_name={name}: there is no such folder. Give a model's folder, or a name on the "
+            "Hub."
         )
 
 
@@ -285,7 +308,10 @@ _CACHE_VARIABLE = "HF_DATASETS_CACHE"
 
 
 def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None:
-    """Asks the guard about everything that the arguments would do; allows all of it for open data."""
+    """Asks the guard about everything that the arguments would do.
+
+    Allows all of it for open data.
+    """
     if not policy.protecting():
         return
     given = {word.partition("=")[0] for word in arguments}
@@ -317,15 +343,19 @@ def _server_address(path: Path) -> str:
         address = content["model_parameters"][_ADDRESS]
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
         raise UsageError(
-            f"{path}: the address of the server cannot be read from it ({type(error).__name__}); a YAML file with "
-            f"model_parameters and, in it, {_ADDRESS}: http://127.0.0.1:PORT is expected."
+            f"{path}: the address of the server cannot be read from it ({type(error).__name__}); a "
+            f"YAML file with model_parameters and, in it, {_ADDRESS}: http://127.0.0.1:PORT is "
+            "expected."
         ) from error
     return str(address)
 
 
 @contextlib.contextmanager
 def private_dataset_cache() -> Iterator[None]:
-    """Lets lighteval copy rows only into the private store, for its run: the home's cache is readable as the umask lets."""
+    """Lets lighteval copy rows only into the private store, for its run.
+
+    The home's cache is readable as the umask lets.
+    """
     if not policy.protecting():
         yield
         return
@@ -346,7 +376,7 @@ def dataset_of(task: TaskSpec) -> DatasetSpec:
 
 
 def require_launcher(task: TaskSpec) -> None:
-    """Refuses to put a credentialed task's question where nothing guards it, as under the stock `lighteval` command."""
+    """Refuses a credentialed task where nothing guards it, as under the stock `lighteval`."""
     spec = dataset_of(task)
     if policy.text_allowed(spec) or policy.protects(task.name):
         return

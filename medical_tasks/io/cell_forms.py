@@ -1,4 +1,6 @@
-"""Numbers and dates that are texts in a table: in which form they are, and when only a person can tell.
+"""Numbers and dates that are texts in a table.
+
+In which form they are, and when only a person can tell.
 
 A spreadsheet saves numbers and dates as its country writes them: 24.7 and 3/25/2020, or 24,7 and
 25.03.2020. A cell alone may not tell (`25,238`, `03/04/2020`), so the cells of some columns that

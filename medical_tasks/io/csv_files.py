@@ -1,4 +1,6 @@
-"""Strict reading of published CSV files: every row of a table (`read_csv`), or a few rows out of gigabytes (`stream_rows`).
+"""Strict reading of published CSV files.
+
+Every row of a table (`read_csv`), or a few rows out of gigabytes (`stream_rows`).
 
 Messages about large files give places, never text: these files are credentialed, and pyarrow's own
 messages quote rows.
@@ -60,7 +62,9 @@ def stream_rows(
     others: bool = False,
     private: bool = True,
 ) -> Generator[StreamedRow, None, None]:
-    """Yields the rows of a file, plain or gzip, that are wanted; `columns` are all that the header has, or some with `others`.
+    """Yields the rows of a file, plain or gzip, that are wanted.
+
+    `columns` are all that the header has, or some with `others`.
 
     `wanted`: column name to the texts of which a wanted row has one there. `on_read`: called with
     the bytes read so far. Of a `private` file no message shows a name: it could be a row's text.
@@ -153,7 +157,9 @@ ROW_LIMIT_BYTES = 16 * 1024 * 1024
 def _blocks(
     path: Path, again: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Generator[memoryview, None, None]:
-    """Cuts a file into blocks of whole rows, and refuses quotes that pyarrow takes for text: lost, open or amid a field.
+    """Cuts a file into blocks of whole rows, and refuses quotes that pyarrow takes for text.
+
+    Lost, open or amid a field.
 
     A quote that opens a field follows a comma or line end, one that closes it comes before one, or
     is one of two.

@@ -22,7 +22,10 @@ _SIGNS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
 
 
 class AsJson:
-    """What a command has said so far: named facts, or one whole content, and the lines for people."""
+    """What a command has said so far.
+
+    Named facts, or one whole content, and the lines for people.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []

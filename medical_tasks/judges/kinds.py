@@ -1,4 +1,7 @@
-"""The project's own kinds of judges, as it registers them; each module is imported when a judge of its kind is opened."""
+"""The project's own kinds of judges, as it registers them.
+
+Each module is imported when a judge of its kind is opened.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,8 @@ KINDS: Final = (
     JudgeKind(
         name="lexical",
         summary=(
-            "lexical: word overlap; offline, needs nothing, its numbers are NOT COMPARABLE with anybody's"
+            "lexical: word overlap; offline, needs nothing, its numbers are NOT COMPARABLE with "
+            "anybody's"
         ),
         opener=_open_lexical,
         alone=True,
@@ -61,7 +65,8 @@ KINDS: Final = (
     JudgeKind(
         name="nli",
         summary=(
-            "nli/PATH_OR_REPO: a local entailment model, T5 in the TRUE form or sequence classification"
+            "nli/PATH_OR_REPO: a local entailment model, T5 in the TRUE form or sequence "
+            "classification"
         ),
         opener=_open_nli,
     ),
@@ -74,7 +79,8 @@ KINDS: Final = (
     JudgeKind(
         name="vllm-server",
         summary=(
-            "vllm-server/NAME: a vLLM server started and stopped for the run, or with base_url one that runs"
+            "vllm-server/NAME: a vLLM server started and stopped for the run, or with base_url "
+            "one that runs"
         ),
         opener=_open_chat,
         samples=True,
@@ -96,7 +102,8 @@ KINDS: Final = (
     JudgeKind(
         name="vllm",
         summary=(
-            "vllm/PATH_OR_REPO: a local chat model through lighteval's vLLM backend (second environment)"
+            "vllm/PATH_OR_REPO: a local chat model through lighteval's vLLM backend (second "
+            "environment)"
         ),
         opener=_open_local,
         samples=True,

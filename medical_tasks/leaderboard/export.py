@@ -146,7 +146,8 @@ def export_format(name: str) -> ExportFormat:
     known = export_formats()
     if name not in known:
         raise UsageError(
-            f"--to {name}: no form of this name.{did_you_mean(name, known)} Forms: {', '.join(known)}."
+            f"--to {name}: no form of this name.{did_you_mean(name, known)} Forms: "
+            f"{', '.join(known)}."
         )
     return known[name]
 

@@ -55,6 +55,19 @@ class CheckedJudges:
     files: tuple[Path, ...] = ()
 
 
+def _earlier_checks(arguments: JudgeCheck, judges: Collection[str]) -> dict[str, Any]:
+    """Reads the checks to compare with, by names that none of the judges has."""
+    checks: dict[str, Any] = {}
+    for _, _, check in map(read_check, arguments.compare):
+        if check["set"].partition("_")[0] != arguments.set:
+            raise UsageError(
+                f"--compare: {check['judge']['name']} is checked on {check['set']}, not on "
+                f"{arguments.set}."
+            )
+        checks[_name(check["judge"]["name"], {*judges, *checks})] = check
+    return checks
+
+
 def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
     """Checks judges, keeps the checks on record, and writes their files.
 
@@ -74,13 +87,7 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
         )
     known, asked = sets[arguments.set], _request(arguments, sets)
     judges = _judges(arguments, known)
-    checks: dict[str, Any] = {}
-    for _, _, check in map(read_check, arguments.compare):
-        if check["set"].partition("_")[0] != arguments.set:
-            raise UsageError(
-                f"--compare: {check['judge']['name']} is checked on {check['set']}, not on {arguments.set}."
-            )
-        checks[_name(check["judge"]["name"], {*judges, *checks})] = check
+    checks = _earlier_checks(arguments, judges)
     if not judges and not checks:
         raise UsageError(
             f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help"

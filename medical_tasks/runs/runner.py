@@ -263,7 +263,10 @@ class _TaskRun:
 
 @dataclass(kw_only=True, slots=True)
 class _Conversation:
-    """What is asked and answered about one item; `role` is who is asked now, "" the model under test."""
+    """What is asked and answered about one item.
+
+    `role` is who is asked now, "" the model under test.
+    """
 
     run: _TaskRun
     item: Item
@@ -313,7 +316,10 @@ class _Conversation:
         self.role_records = {role: _without_text(each) for role, each in self.role_records.items()}
 
     def _details(self, done: Done) -> JsonDict:
-        """What is known of the answer beside its text; the one question without a protocol is made anew."""
+        """What is known of the answer beside its text.
+
+        The one question without a protocol is made anew.
+        """
         records = list(self.records.values())
         finish = str(records[-1].get("finish") or "") if records else ""
         details: JsonDict = {"conversation": done.conversation or self.chat, "finish": finish}

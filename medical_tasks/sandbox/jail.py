@@ -1,4 +1,6 @@
-"""The process that makes the sandbox, and the one inside it that waits for the program; loaded alone by a clean interpreter.
+"""The process that makes the sandbox, and the one inside it that waits for the program.
+
+Loaded alone by a clean interpreter.
 
 When standard input, whose first line is the plan, closes, process 1 of the sandbox is killed, and
 all with it.

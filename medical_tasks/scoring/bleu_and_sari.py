@@ -302,7 +302,9 @@ _STEPS = (
 
 
 def tokenize_13a(text: str) -> list[str]:
-    """Words, numbers and marks of a text. Case is kept, apostrophes stay inside words, "2.35" and "12,500" stay whole.
+    """Words, numbers and marks of a text.
+
+    Case is kept, apostrophes stay inside words, "2.35" and "12,500" stay whole.
 
     The literal "<skipped>" and hyphens before a line break are deleted, and the entities of the
     four characters " & < > are read.

@@ -1,4 +1,6 @@
-"""Overlap in content: MEDCON, F1-RadGraph and AlignScore, from what a model or an index found in both texts.
+"""Overlap in content.
+
+MEDCON, F1-RadGraph and AlignScore, from what a model or an index found in both texts.
 
 MEDCON: Yim et al., ACI-BENCH (2023); its formula counts terms of the reference text on both sides,
 so it can exceed 1. F1-RadGraph: Delbrouck et al. (2022), section 3, as in radgraph 0.1.18.
@@ -94,7 +96,9 @@ class _Entity(NamedTuple):
 def radgraph_reward(
     reference: Mapping[str, Any], output: Mapping[str, Any], *, exact_case: bool = False
 ) -> RadGraphReward:
-    """Compares the annotations of two reports; 0 where either side has no entity, as in the package.
+    """Compares the annotations of two reports.
+
+    0 where either side has no entity, as in the package.
 
     `exact_case` is the released package, which folds the case of entities with relations in
     `complete` and nowhere else.

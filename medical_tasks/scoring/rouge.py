@@ -58,7 +58,9 @@ def rouge(
     variants: Sequence[str] = VARIANTS,
     stem: bool = False,
 ) -> dict[str, Overlap]:
-    """ROUGE of one prediction; all figures are 0 where a text has no token, or is too short to have an n-gram.
+    """ROUGE of one prediction.
+
+    All figures are 0 where a text has no token, or is too short to have an n-gram.
 
     Case and punctuation do not count; line breaks count for rougeLsum. Of several references the
     one with the highest F1 counts (the first of equals), each variant for itself. `stem` compares

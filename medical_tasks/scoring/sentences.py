@@ -1,4 +1,6 @@
-"""Splits a text into sentences, without a model or a download, by one of two sets of rules; no word is lost or doubled.
+"""Splits a text into sentences, without a model or a download, by one of two sets of rules.
+
+No word is lost or doubled.
 
 `medical` knows English notes. `punkt` decides as NLTK's `PunktSentenceTokenizer` does (Kiss and
 Strunk 2006, Computational Linguistics 32(4)): `UNTRAINED` is that class without training,

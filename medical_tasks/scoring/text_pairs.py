@@ -1,4 +1,6 @@
-"""A prediction and its references: checked, compared as they are (exact match), and cut into n-grams.
+"""A prediction and its references.
+
+Checked, compared as they are (exact match), and cut into n-grams.
 
 Exact match is that of `evaluate`: nothing is stripped and nothing is normalised unless asked for.
 """

@@ -1,4 +1,6 @@
-"""The metrics of ArchEHR-QA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.archehr_qa.metric`.
+"""The metrics of ArchEHR-QA as an `evaluate` metric.
+
+A thin layer over `medical_tasks.benchmarks.archehr_qa.metric`.
 
 archehr_qa = evaluate.load("metrics/archehr_qa")    # or
 evaluate.load(medical_tasks.metric_path("archehr_qa")) archehr_qa.compute(predictions=["He had a

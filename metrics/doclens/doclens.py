@@ -1,4 +1,6 @@
-"""The metrics of DocLens as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.doclens.metric`.
+"""The metrics of DocLens as an `evaluate` metric.
+
+A thin layer over `medical_tasks.benchmarks.doclens.metric`.
 
 doclens = evaluate.load("metrics/doclens")          # or
 evaluate.load(medical_tasks.metric_path("doclens")) doclens.compute(predictions=["No fracture

@@ -1,4 +1,6 @@
-"""The metrics of EHRNoteQA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.ehrnoteqa.metric`.
+"""The metrics of EHRNoteQA as an `evaluate` metric.
+
+A thin layer over `medical_tasks.benchmarks.ehrnoteqa.metric`.
 
 ehrnoteqa = evaluate.load("metrics/ehrnoteqa")      # or
 evaluate.load(medical_tasks.metric_path("ehrnoteqa")) ehrnoteqa.compute(predictions=[answer],

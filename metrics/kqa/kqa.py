@@ -1,4 +1,6 @@
-"""The metrics of K-QA as an `evaluate` metric: a thin layer over `medical_tasks.benchmarks.kqa.metric`.
+"""The metrics of K-QA as an `evaluate` metric.
+
+A thin layer over `medical_tasks.benchmarks.kqa.metric`.
 
 kqa = evaluate.load("metrics/kqa")                  # or
 evaluate.load(medical_tasks.metric_path("kqa")) kqa.compute(predictions=[answer],

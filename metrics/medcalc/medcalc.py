@@ -1,4 +1,6 @@
-"""The two accuracies of MedCalc-Bench as an `evaluate` metric: a thin layer over the scorer of its task.
+"""The two accuracies of MedCalc-Bench as an `evaluate` metric.
+
+A thin layer over the scorer of its task.
 
 medcalc = evaluate.load("metrics/medcalc")          # or
 evaluate.load(medical_tasks.metric_path("medcalc")) medcalc.compute(predictions=[reply],

@@ -1,4 +1,6 @@
-"""MEDCON as an `evaluate` metric: a thin layer over `medical_tasks.scoring.umls` and `medical_tasks.scoring.content_overlap`.
+"""MEDCON as an `evaluate` metric.
+
+A thin layer over `medical_tasks.scoring.umls` and `medical_tasks.scoring.content_overlap`.
 
 medcon = evaluate.load("metrics/medcon")            # or
 evaluate.load(medical_tasks.metric_path("medcon")) medcon.compute(predictions=[note],

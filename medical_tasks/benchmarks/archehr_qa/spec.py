@@ -183,7 +183,10 @@ class ArchEHRQA(Benchmark):
         return partial(submission_problems, task, items)
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
-        """The answer from the sentences; the subtasks of 2026 have other questions and other gold."""
+        """The answer from the sentences.
+
+        The subtasks of 2026 have other questions and other gold.
+        """
         return hub_question(
             **_HUB_QUESTIONS[task.options["form"]], scorer={"name": "model_graded_qa"}
         )

@@ -322,59 +322,20 @@ def _own_cell(where: str, column: str, value: Any) -> str:
 
 
 def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
-    """Fills in what a row lacks: the calculator's facts, the question, and the gold with its limits from the entities."""
-    cells, wrong = row.cells, row.wrong
+    """Fills in what a row lacks, and says whether its label is doubtful.
+
+    From the calculator come its facts and the question, from the entities the gold with its limits.
+    """
+    cells = row.cells
     released = all(cells.values())
-    for column, text in cells.items():
-        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise wrong(column, "holds a lone surrogate, which no UTF-8 file can")
-        if column in ("Row Number", "Calculator ID"):
-            cells[column] = re.sub(
-                r"^([0-9]+)\.0+$", r"\1", text.strip()
-            )  # as pandas writes a column with gaps
-        elif not column.endswith(("Note", "Question", "Explanation")):
-            cells[column] = text.strip()
+    _tidy(row)
     calculator = _own_calculator(row)
     kind = answer_kind(calculator.id)
-    golds = ("Ground Truth Answer", "Lower Limit", "Upper Limit")
-    for column in golds:
-        if cells[column]:
-            if (answer := _own_answer(cells[column], kind)) is None:
-                raise wrong(column, f"expected {_FORMS[kind]}")
-            cells[column] = answer
-    gold, low, high = (cells[column] for column in golds)
-    doubt = None
-    question = QUESTIONS[calculator.id][0]
-    if cells["Relevant Entities"]:
-        try:
-            parsed = parse_entities(cells["Relevant Entities"])
-            entities = calculator.named(parsed.items())
-            result = calculated(calculator, entities)
-        except (CalculatorInputError, ValueError) as error:
-            doubt = wrong("Relevant Entities", f"cannot be calculated with ({error})")
-        else:
-            label = {"ground_truth_answer": gold, "lower_limit": low, "upper_limit": high}
-            if gold and not label_agrees(label, result.answer):
-                doubt = wrong(
-                    "Ground Truth Answer",
-                    f"must agree with the entities, which give {result.answer_text}",
-                )
-            if not released:
-                gold = cells["Ground Truth Answer"] = result.answer_text
-                cells["Ground Truth Explanation"] = (
-                    cells["Ground Truth Explanation"] or result.explanation
-                )
-            cells["Relevant Entities"] = json.dumps(parsed)  # read sooner than a Python literal
-            question = named_drugs(question, entities)
+    _read_golds(row, kind)
+    question, doubt = _apply_rule(row, calculator, keep_label=released)
     if doubt and not released:
         raise doubt
-    if not gold:
-        raise wrong("Ground Truth Answer", "this or Relevant Entities is needed")
-    least, most = decimal_limits(gold) if kind == "decimal" else (gold, gold)
-    if not _holds(low or least, gold, high or most, kind):
-        raise wrong(
-            "Lower Limit", f"must hold with the Upper Limit, {high or most}, the gold answer {gold}"
-        )
+    least, most = _own_limits(row, kind)
     usual = {
         "Category": calculator.category, "Output Type": calculator.output, "Note Type": "Own",
         "Note ID": f"own-{hashlib.sha256(cells['Patient Note'].encode()).hexdigest()[:16]}", "Lower Limit": least,
@@ -386,10 +347,85 @@ def _own_row(row: _Row) -> tuple[dict[str, Any], bool]:
         ("Output Type", cells["Output Type"]),
     ):
         if text not in ("", usual[column]):
-            raise wrong(column, f"must be {usual[column]} for {calculator.name}")
+            raise row.wrong(column, f"must be {usual[column]} for {calculator.name}")
     cells.update({name: cells[name] or text for name, text in usual.items()})
     cells.update({"Calculator ID": str(calculator.id), "Calculator Name": calculator.name})
     return _typed_row(row, OWN), doubt is not None
+
+
+def _tidy(row: _Row) -> None:
+    """Strips the cells that hold no running text, and refuses text that no file can hold."""
+    cells, wrong = row.cells, row.wrong
+    for column, text in cells.items():
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise wrong(column, "holds a lone surrogate, which no UTF-8 file can")
+        if column in ("Row Number", "Calculator ID"):
+            cells[column] = re.sub(
+                r"^([0-9]+)\.0+$", r"\1", text.strip()
+            )  # as pandas writes a column with gaps
+        elif not column.endswith(("Note", "Question", "Explanation")):
+            cells[column] = text.strip()
+
+
+def _read_golds(row: _Row, kind: AnswerKind) -> None:
+    """Writes the answer and limits that are given as the dataset writes them."""
+    for column in ("Ground Truth Answer", "Lower Limit", "Upper Limit"):
+        if not row.cells[column]:
+            continue
+        answer = _own_answer(row.cells[column], kind)
+        if answer is None:
+            raise row.wrong(column, f"expected {_FORMS[kind]}")
+        row.cells[column] = answer
+
+
+def _apply_rule(
+    row: _Row, calculator: AnyCalculator, *, keep_label: bool
+) -> tuple[str, UsageError | None]:
+    """Applies the calculator to the entities that are given.
+
+    Fills in answer and explanation, unless the label is to be kept.
+
+    Returns:
+        The question, with the drugs of the entities, and what is wrong with entities or label.
+    """
+    cells = row.cells
+    question = QUESTIONS[calculator.id][0]
+    if not cells["Relevant Entities"]:
+        return question, None
+    try:
+        parsed = parse_entities(cells["Relevant Entities"])
+        entities = calculator.named(parsed.items())
+        result = calculated(calculator, entities)
+    except (CalculatorInputError, ValueError) as error:
+        return question, row.wrong("Relevant Entities", f"cannot be calculated with ({error})")
+    gold = cells["Ground Truth Answer"]
+    label = {
+        "ground_truth_answer": gold,
+        "lower_limit": cells["Lower Limit"],
+        "upper_limit": cells["Upper Limit"],
+    }
+    doubt = None
+    if gold and not label_agrees(label, result.answer):
+        rule = f"must agree with the entities, which give {result.answer_text}"
+        doubt = row.wrong("Ground Truth Answer", rule)
+    if not keep_label:
+        cells["Ground Truth Answer"] = result.answer_text
+        cells["Ground Truth Explanation"] = cells["Ground Truth Explanation"] or result.explanation
+    cells["Relevant Entities"] = json.dumps(parsed)  # read sooner than a Python literal
+    return named_drugs(question, entities), doubt
+
+
+def _own_limits(row: _Row, kind: AnswerKind) -> tuple[str, str]:
+    """The usual limits of the row's answer, which must lie within those that are given."""
+    gold = row.cells["Ground Truth Answer"]
+    if not gold:
+        raise row.wrong("Ground Truth Answer", "this or Relevant Entities is needed")
+    least, most = decimal_limits(gold) if kind == "decimal" else (gold, gold)
+    low, high = row.cells["Lower Limit"] or least, row.cells["Upper Limit"] or most
+    if not _holds(low, gold, high, kind):
+        rule = f"must hold with the Upper Limit, {high}, the gold answer {gold}"
+        raise row.wrong("Lower Limit", rule)
+    return least, most
 
 
 def _own_calculator(row: _Row) -> AnyCalculator:

@@ -42,13 +42,14 @@ MEDCALC_BENCH = DatasetSpec(
         "https://github.com/junzeye/validate-medcalc-labels",
         "by hand, v1.2: download test_data.csv from https://huggingface.co/datasets/ncbi/MedCalc-Bench-v1.2",
         "by hand, verified: download datasets/test_data.csv from https://github.com/nikhilk7153/MedCalc-Bench-Verified",
-        "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or corrected, "
-        "v1.2, verified)",
-        "rows of your own (CSV, XLSX; of credentialed notes as medcalc_own): medical-tasks build medcalc_bench --source FILE "
-        "--config own",
+        "then: medical-tasks build medcalc_bench --source FOLDER_OR_FILE --config v1.0 (or "
+        "corrected, v1.2, verified)",
+        "rows of your own (CSV, XLSX; of credentialed notes as medcalc_own): medical-tasks build "
+        "medcalc_bench --source FILE --config own",
         "without any download: medical-tasks build medcalc_bench --config demo",
-        "without any download, new questions for all 55 calculators: medical-tasks build medcalc_bench --config fresh --seed 7 "
-        "--n 1100 (families of notes that differ in one thing: --config twins)",
+        "without any download, new questions for all 55 calculators: medical-tasks build "
+        "medcalc_bench --config fresh --seed 7 --n 1100 (families of notes that differ in one "
+        "thing: --config twins)",
     ),
     version="1.4.0",
 )
@@ -64,7 +65,8 @@ MEDCALC_OWN = replace(
     configs=("own", "demo"),
     default_config="own",
     how_to_get=(
-        "make rows of your notes: docs/medcalc_construction.md, or write them (CSV, XLSX, parquet, JSON Lines)",
+        "make rows of your notes: docs/medcalc_construction.md, or write them (CSV, XLSX, "
+        "parquet, JSON Lines)",
         "then: medical-tasks build medcalc_own --source FILE",
         "without any file: medical-tasks build medcalc_own --config demo",
     ),

@@ -130,36 +130,13 @@ def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:
         case ast.Attribute(value=ast.Name(id=module), attr=name):
             return names[f"{module}.{name}"]
         case ast.BinOp():
-            row = [node]
-            while isinstance(row[-1].left, ast.BinOp):
-                row.append(row[-1].left)
-            value = of(row[-1].left)
-            for each in reversed(row):
-                value = _computed(each.op, value, of(each.right))
-            return value
+            return _calculated(node, of)
         case ast.UnaryOp():
-            signs = [node]
-            while isinstance(signs[-1].operand, ast.UnaryOp):
-                signs.append(signs[-1].operand)
-            value = of(signs[-1].operand)
-            for sign in reversed(signs):
-                value = _bounded(_UNARY[type(sign.op)](value))
-            return value
-        case ast.BoolOp(op=op, values=parts):
-            for part in parts:
-                value = of(part)
-                if bool(value) is isinstance(op, ast.Or):
-                    break
-            return value
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            value, first = True, of(left)
-            for comparison, other in zip(ops, others, strict=True):
-                second = of(other)
-                value = _COMPARISONS[type(comparison)](first, second)
-                if not value:
-                    break
-                first = second
-            return value
+            return _signed(node, of)
+        case ast.BoolOp():
+            return _chosen(node, of)
+        case ast.Compare():
+            return _compared(node, of)
         case ast.IfExp(test=test, body=body, orelse=otherwise):
             return of(body if of(test) else otherwise)
         case ast.Tuple(elts=members):
@@ -176,6 +153,49 @@ def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:
             named = {str(each.arg): of(each.value) for each in keywords}
             return _bounded(of(function)(*map(of, arguments), **named))
     raise ExpressionError("no arithmetic")
+
+
+def _calculated(node: ast.BinOp, of: Callable[[ast.expr], Value]) -> Value:
+    """A row of operations, which is as deep a tree as it is long: `1 + 2 + 3` from the left."""
+    row = [node]
+    while isinstance(row[-1].left, ast.BinOp):
+        row.append(row[-1].left)
+    value = of(row[-1].left)
+    for operation in reversed(row):
+        value = _computed(operation.op, value, of(operation.right))
+    return value
+
+
+def _signed(node: ast.UnaryOp, of: Callable[[ast.expr], Value]) -> Value:
+    signs = [node]
+    while isinstance(signs[-1].operand, ast.UnaryOp):
+        signs.append(signs[-1].operand)
+    value = of(signs[-1].operand)
+    for sign in reversed(signs):
+        value = _bounded(_UNARY[type(sign.op)](value))
+    return value
+
+
+def _chosen(node: ast.BoolOp, of: Callable[[ast.expr], Value]) -> Value:
+    """The first part that decides an `and` or `or`, else the last."""
+    for part in node.values:
+        value = of(part)
+        if bool(value) is isinstance(node.op, ast.Or):
+            break
+    return value
+
+
+def _compared(node: ast.Compare, of: Callable[[ast.expr], Value]) -> Value:
+    """A chain of comparisons up to the first that does not hold."""
+    value: Value = True
+    first = of(node.left)
+    for comparison, other in zip(node.ops, node.comparators, strict=True):
+        second = of(other)
+        value = _COMPARISONS[type(comparison)](first, second)
+        if not value:
+            break
+        first = second
+    return value
 
 
 def _computed(sign: ast.operator, left: Value, right: Value) -> Value:

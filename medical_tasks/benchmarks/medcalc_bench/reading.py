@@ -124,17 +124,21 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
     if statement.closing == BY_NAME or (statement.closing and not _refuses(body[-ENDINGS[0] :])):
         return statement
+    statement = _read_endings(body, sentence, statement, subject)
+    if statement.stated or closing is None:
+        return statement
+    return read_statement("\n".join(lines)[-MAX_PASSAGE:], subject)
+
+
+def _read_endings(body: str, sentence: str, statement: Statement, subject: Subject) -> Statement:
+    """Reads longer and longer endings of a text, whose last sentence is read as `statement`."""
     for size in (size for size in ENDINGS if size < len(body)):
         _, _, ending = body[-size:].partition("\n" if "\n" in body[-size:] else ". ")
         if ending != sentence:
             statement = read_statement(ending, subject)
         if statement.stated:
             return statement
-    if sentence != body:
-        statement = read_statement(body[-MAX_PASSAGE:], subject)
-    if statement.stated or closing is None:
-        return statement
-    return read_statement("\n".join(lines)[-MAX_PASSAGE:], subject)
+    return read_statement(body[-MAX_PASSAGE:], subject) if sentence != body else statement
 
 
 def _without_bullets(line: str) -> str:

@@ -80,12 +80,6 @@ def score_items(
     """
     check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
-    if task.options.get("style") == "twins":
-        from medical_tasks.benchmarks.medcalc_bench.twins import (
-            score_twins,
-        )  # late: it is built on this module
-
-        return score_twins(items, responses)
     official = official_code_decision if task.options.get("style") == "code" else official_decision
     known = readings or {}
     corrected = corrected_labels(task, arguments or {})
@@ -232,6 +226,19 @@ def decided(
                 f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth Answer."
             )
         return _same(statement, weeks[0], "weeks and days", _weeks_and_days)
+    return _decided_number(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)
+
+
+def _decided_number(
+    statement: Statement,
+    kind: AnswerKind,
+    calculator_id: int,
+    *,
+    gold: str | float,
+    lower: str | float | None,
+    upper: str | float | None,
+) -> Decision:
+    """Decides on a score, which must be the gold, or a measurement, which must be within limits."""
     wanted = decimal_or_none(gold)
     if wanted is None:
         raise UsageError(

@@ -1,7 +1,8 @@
 """What MedCalc-Bench is: its dataset here, its tasks and metrics below.
 
-Khandekar et al., "MedCalc-Bench: Evaluating Large Language Models for Medical Calculations", NeurIPS 2024 Datasets and
-Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation: https://github.com/ncbi-nlp/MedCalc-Bench.
+Khandekar et al., "MedCalc-Bench: Evaluating Large Language Models for Medical Calculations",
+NeurIPS 2024 Datasets and Benchmarks, https://arxiv.org/abs/2406.12036. Reference implementation:
+https://github.com/ncbi-nlp/MedCalc-Bench.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BENCHMARK", "MEDCALC", "MEDCALC_BENCH"]
 
-# The longest worked explanation of the benchmark (Caprini) is about 1,100 tokens; twice that leaves room to think.
+# The longest worked explanation of the benchmark (Caprini) is about 1,100 tokens; twice that leaves
+# room to think.
 _COT_TOKENS = 2048
 _READS = "the number (with its unit, if any), date, or weeks and days that the reply gives as its final answer"
 _DIRECT_TOKENS = 128
@@ -102,10 +104,13 @@ class MedCalcBench(Benchmark):
         answers: Sequence[Answer],
         scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
-        """See `scoring`."""
+        """See `twins` for members of families, else `scoring`."""
         from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
+        from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
 
         texts = [answer.text for answer in answers]
+        if task.options["style"] == "twins":
+            return score_twins(task, items, texts, arguments=scoring.arguments)
         return score_items(task, items, texts, scoring.readings, arguments=scoring.arguments)
 
     def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
@@ -140,7 +145,10 @@ class MedCalcBench(Benchmark):
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, Any]
     ) -> Sequence[PublishedAnswer]:
-        """What `run.py` and `generate_code_prompt.py` write: not the reply, but the answer and explanation taken out of it."""
+        """What `run.py` and `generate_code_prompt.py` write.
+
+        Not the reply, but the answer and explanation taken out of it.
+        """
         if not {"Row Number", "LLM Answer"} <= record.keys():
             return ()
         reply = answer = record["LLM Answer"]

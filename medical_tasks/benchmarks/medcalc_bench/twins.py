@@ -8,17 +8,19 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import AnswerKind, answer_kind
 from medical_tasks.benchmarks.medcalc_bench.reading import final_words, read_answer
-from medical_tasks.benchmarks.medcalc_bench.scoring import decided, subject_of
+from medical_tasks.benchmarks.medcalc_bench.scoring import decided
 from medical_tasks.benchmarks.medcalc_bench.statements import Statement
+from medical_tasks.benchmarks.medcalc_bench.subjects import subject_of
 from medical_tasks.calculators import find
+from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.io.files import packaged
-from medical_tasks.spec import Item, ItemScore
+from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["score_twins"]
 
@@ -52,8 +54,20 @@ class _Reply(NamedTuple):
         return all(math.isclose(one, two, rel_tol=_SAME) for one, two in pairs)
 
 
-def score_twins(items: Sequence[Item], responses: Sequence[str]) -> list[ItemScore]:
-    """Scores replies; where that to a member's base is not among them, what compares the two is undecided, and a note says so."""
+def score_twins(
+    task: TaskSpec,
+    items: Sequence[Item],
+    responses: Sequence[str],
+    *,
+    arguments: Mapping[str, str] | None = None,
+) -> list[ItemScore]:
+    """Scores replies to members of families.
+
+    Where the reply to a member's base is not among them, what compares the two is undecided, and a
+    note says so. Arguments and errors are those of `scoring.score_items`.
+    """
+    check_scoring_args(task, arguments or {})
+    check_lengths(task, items, responses)
     replies = {item.id: _read(item, text) for item, text in zip(items, responses, strict=True)}
     bases = {item.cluster: replies[item.id] for item in items if item.groups["kind"] == "base"}
     return [_score(item, replies[item.id], bases.get(item.cluster)) for item in items]

@@ -1,4 +1,6 @@
-"""The index of UMLS terms on disk: built once in little memory from MRCONSO.RRF and MRSTY.RRF, looked up by hash.
+"""The index of UMLS terms on disk.
+
+Built once in little memory from MRCONSO.RRF and MRSTY.RRF, looked up by hash.
 
     umls.json      what it was made from, and how; written last, so that a folder without it is no
     index hashes.u64     the terms' hashes, sorted, 8 bytes each, the lowest byte first places.u64

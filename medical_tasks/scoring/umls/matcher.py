@@ -1,4 +1,6 @@
-"""Concepts of texts by exact lookup: what QuickUMLS finds at a threshold of 1 (docs/medcon.md), without its near-exact slips.
+"""Concepts of texts by exact lookup.
+
+What QuickUMLS finds at a threshold of 1 (docs/medcon.md), without its near-exact slips.
 
 QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose pieces are the
 same in another order. In its overlap rule a stretch with accents, whose pieces differ from the

@@ -67,7 +67,10 @@ def _check_out(out: Path) -> None:
 
 
 def _same_index(out: Path, strings: Path, folding: Folding) -> IndexInfo | None:
-    """What an index holds that this command would build the same again; None where there is none."""
+    """What an index holds that this command would build the same again.
+
+    None where there is none.
+    """
     try:
         with UmlsIndex(out) as index:
             found = index.info

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from measurements.twins import ELSEWHERE, POLICIES, Row, agrees, by_family, floors
 from medical_tasks.benchmarks.medcalc_bench.data import load_items
 from medical_tasks.benchmarks.medcalc_bench.prompts import load_prompts
-from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC, MEDCALC_TWINS
+from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
 from medical_tasks.calculators import find
 from medical_tasks.cli.entry import main
 from medical_tasks.construct.fresh.twins import KINDS, twin_rows
@@ -131,7 +131,7 @@ def test_policies_score_their_floors() -> None:
     assert found["oracle"] == [100, 100, 0, 0]
     for policy, floor in TABLES[
         "floors"
-    ].items():  # as in docs/medcalc_fresh.md, of another 10,000 rows
+    ].items():  # as in measurements/README.md, of another 10,000 rows
         assert found[policy] == pytest.approx(floor, abs=5), policy
 
 
@@ -139,7 +139,7 @@ def test_policies_score_their_floors() -> None:
 def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> None:
     (row,) = [row for row in made_rows() if row["ground_truth_answer"] == gold][:1]
     (item,) = load_items(MEDCALC_TWINS, [row])
-    (score,) = score_items(MEDCALC_TWINS, [item], [reply])
+    (score,) = score_twins(MEDCALC_TWINS, [item], [reply])
     assert score.values["accuracy"] == right, score.why
     # Apart from its family nothing can be said of a change: it is open, within the bounds, and not left out.
     assert ("necessary_update" in score.values, score.unscored) == (False, "no reply to the base")
@@ -178,7 +178,7 @@ def test_no_other_input_s_name_is_right() -> None:
         asked = load_items(
             MEDCALC_TWINS, [{**row, "row_number": place} for place, _ in enumerate(names)]
         )
-        scores = score_items(MEDCALC_TWINS, asked, [f"{kind}: {name}" for name in names])
+        scores = score_twins(MEDCALC_TWINS, asked, [f"{kind}: {name}" for name in names])
         assert [score.why for score in scores if score.values["accuracy"]] == []
 
 
@@ -190,7 +190,7 @@ def test_replies_are_compared_with_the_model_s_own() -> None:
         str(base * 3.1),
         "missing: age",
     ]  # a wrong reply kept, and within 5 %, is no change
-    scores = score_items(MEDCALC_TWINS, items, wrong)
+    scores = score_twins(MEDCALC_TWINS, items, wrong)
     assert [score.values["unwarranted_change"] for score in scores[4:]] == [0, 0, 1]
     assert [score.values["necessary_update"] for score in scores[1:4]] == [0, 0, 0]
     assert [score.values["answer_without_evidence"] for score in scores].count(1) == 1
