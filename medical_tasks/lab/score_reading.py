@@ -300,33 +300,63 @@ def criteria_of(result: Result, accepted: Mapping[str, tuple[float, ...]]) -> li
     own = _steps(calculator, used)
     if not own:
         return []
-    words = {each.parameter: each.words for each in calculator.inputs if isinstance(each, Choice)}
-    effects = list(_effects(calculator, used, own, words))
-    found = []
-    for place, (label, points) in enumerate(own):
-        inputs = {name for at, name, _ in effects if at == place}
-        inputs |= _named_without_value(calculator, used, label)
-        names = tuple(sorted(inputs))
-        finding = label.removesuffix(" present").removesuffix(" absent")
-        is_finding = finding != label and all(isinstance(used[name], bool) for name in names)
-        numbers = [name for name in names if name not in words and _is_number(used[name])]
-        forms = {name: accepted.get(name) or (float(used[name]),) for name in numbers}
-        head = re.split(r"\s[-\d(]|: |, ", finding, maxsplit=1)[0]
-        found.append(
-            Criterion(
-                label=label,
-                points=points,
-                present=label.endswith(" present") if is_finding else None,
-                inputs=names,
-                names=_compiled(calculator.id, names, head),
-                possible=frozenset({points, *(n for at, _, n in effects if at == place)}),
-                accepted=forms | _derived(label),
-                choices={name: words[name] for name in names if name in words},
-                own={name: used[name] for name in names},
-                rule=functools.partial(_points_at, calculator, used, place),
-            )
+    effects = list(_effects(calculator, used, own, _words(calculator)))
+    return [
+        _criterion(
+            calculator,
+            used,
+            place,
+            (label, points),
+            [(name, changed) for at, name, changed in effects if at == place],
+            accepted,
         )
-    return found
+        for place, (label, points) in enumerate(own)
+    ]
+
+
+def _words(calculator: AnyCalculator) -> dict[str, Mapping[str, object]]:
+    """Parameter of each choice of a calculator to the words for what can be chosen."""
+    return {each.parameter: each.words for each in calculator.inputs if isinstance(each, Choice)}
+
+
+def _criterion(
+    calculator: AnyCalculator,
+    used: Mapping[str, Any],
+    place: int,
+    step: tuple[str, float],
+    effects: Sequence[tuple[str, float]],
+    accepted: Mapping[str, tuple[float, ...]],
+) -> Criterion:
+    """Makes a criterion of one step of the published rule.
+
+    Args:
+        calculator: Whose rule it is.
+        used: Parameter to the patient's value.
+        place: Of the step among the steps.
+        step: Its label, and the points that the patient gets.
+        effects: Inputs that change its points, and the points then.
+        accepted: Parameter to the forms in which its number may be stated.
+    """
+    (label, points), words = step, _words(calculator)
+    inputs = {name for name, _ in effects} | _named_without_value(calculator, used, label)
+    names = tuple(sorted(inputs))
+    finding = label.removesuffix(" present").removesuffix(" absent")
+    is_finding = finding != label and all(isinstance(used[name], bool) for name in names)
+    numbers = [name for name in names if name not in words and _is_number(used[name])]
+    forms = {name: accepted.get(name) or (float(used[name]),) for name in numbers}
+    head = re.split(r"\s[-\d(]|: |, ", finding, maxsplit=1)[0]
+    return Criterion(
+        label=label,
+        points=points,
+        present=label.endswith(" present") if is_finding else None,
+        inputs=names,
+        names=_compiled(calculator.id, names, head),
+        possible=frozenset({points, *(changed for _, changed in effects)}),
+        accepted=forms | _derived(label),
+        choices={name: words[name] for name in names if name in words},
+        own={name: used[name] for name in names},
+        rule=functools.partial(_points_at, calculator, used, place),
+    )
 
 
 def _named_without_value(

@@ -296,11 +296,7 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
 
 def _object_members(value: Mapping[str, object], name: str, depth: int) -> Iterator[Piece]:
     """One piece of an object with a member for its points, else the pieces of its members."""
-    keys = [
-        key
-        for key in value
-        if not _COUNTER_KEY.fullmatch(key) and not (depth == 0 and _ANSWER_KEY.fullmatch(key))
-    ]
+    keys = [key for key in value if not _is_passed_over(key, depth)]
     column = _column([key.replace("_", " ") for key in keys]) if depth else None
     points = None if column is None else _cell(str(value[keys[column]]))
     if column is None or points is None:
@@ -313,6 +309,11 @@ def _object_members(value: Mapping[str, object], name: str, depth: int) -> Itera
     first = name or next(texts, "")
     said = [name, *(_spoken(key, value[key]) for key in rest)]
     yield Piece(plain(" ; ".join(filter(None, said))), plain(first), points, depth=0)
+
+
+def _is_passed_over(key: str, depth: int) -> bool:
+    """Whether a member counts rows, or is the answer of the whole reply."""
+    return bool(_COUNTER_KEY.fullmatch(key) or (depth == 0 and _ANSWER_KEY.fullmatch(key)))
 
 
 def _spoken(key: str, value: object) -> str:

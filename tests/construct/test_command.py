@@ -1,4 +1,7 @@
-"""The whole verb, as a hospital uses it: a twin's notes, a model behind a socket, sheets edited and read back."""
+"""The whole verb, as a hospital uses it.
+
+A twin's notes, a model behind a socket, sheets edited and read back.
+"""
 
 from __future__ import annotations
 
@@ -227,7 +230,8 @@ def test_what_cannot_be_used_is_asked_again_and_then_listed(
         assert len(again) == 1
         assert "two choices are the same" in again[0].prompt
         assert sum(patient_of(call) == hopeless for call in server.calls) == 3
-        # The same command asks the one without an answer again, and nobody else; more tries ask the other.
+        # The same command asks the one without an answer again, and nobody else; more tries ask the
+        # other.
         asked, well = len(server.calls), True
         assert main(words(server.base_url)) == 5
         assert {patient_of(call) for call in server.calls[asked:]} == {down}

@@ -71,7 +71,8 @@ def test_what_cannot_be_read_is_listed_and_stays_so(
     assert "The others are written" in said
     assert len(read_gold_file(Path("out.jsonl"))) == 3
     assert len(server.calls) == 3 + 3  # two re-asks
-    # An unreadable reply is kept like any other, so the same command asks nobody; other settings do.
+    # An unreadable reply is kept like any other, so the same command asks nobody; other settings
+    # do.
     assert "What cannot be read, or is too long, stays so with this judge" in said
     assert "same command again" not in said
     server._answer = answer
@@ -137,7 +138,8 @@ def test_credentialed_answers_stay_here(
     assert decompose("--credentialed", judge="openai-api/far-host/m") == 4
     assert "may not be sent to judge.example:9" in capsys.readouterr().err
     assert not Path("out.jsonl").exists()
-    # A server on this machine may read them; what it says lies in the private store, not beside the output.
+    # A server on this machine may read them; what it says lies in the private store, not beside the
+    # output.
     assert decompose("--credentialed") == 0
     assert Path("out.jsonl").stat().st_mode & 0o077 == 0
     assert sorted(path.name for path in Path("out.jsonl.work").iterdir()) == [

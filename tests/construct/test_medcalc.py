@@ -1,4 +1,8 @@
-"""`construct medcalc`: from notes to a scored run with a scripted model, sheets, adjudication, splits, the guard, the check."""
+"""`construct medcalc`.
+
+From notes to a scored run with a scripted model, sheets, adjudication, splits, the guard, the
+check.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,10 @@ TRUTH = {
 
 
 def answer(call: Call) -> str:
-    """What a perfect reader says: a note's own entities, and eligible for its own calculator alone."""
+    """What a perfect reader says.
+
+    A note's own entities, and eligible for its own calculator alone.
+    """
     asked = next(text["content"] for text in call.body["messages"])
     calculator, entities = TRUTH[
         json.JSONDecoder().raw_decode(asked.partition("The note:\n")[2])[0]
@@ -136,7 +143,8 @@ def test_from_notes_to_a_scored_run(
     assert step("import", *sheets) == 5
     rows = len(read_rows(Path(sheets[0]))) - 1
     told = capfd.readouterr()
-    # One cell differs. One reviewer's verdicts are all o, so that as much agreement is expected by chance: kappa is 0.
+    # One cell differs. One reviewer's verdicts are all o, so that as much agreement is expected by
+    # chance: kappa is 0.
     share = 100 * (rows - 1) / rows
     assert (
         f"on {rows - 1} of {rows} attributes ({share:.1f} %), Cohen's kappa of their verdicts 0.000"
@@ -288,7 +296,10 @@ def test_no_note_is_in_both_parts(names: list[str], train: float, seed: int) -> 
 
 
 def test_precision_and_recall_by_hand() -> None:
-    """Gold: 2 + 2 + 2 numbers. Given: both right in other units; one of two wrong; one, and one that is no input."""
+    """Gold: 2 + 2 + 2 numbers. Given: both right in other units; one of two wrong.
+
+    One, and one that is no input.
+    """
     gold = [{"weight": [70, "kg"], "height": [170, "cm"]}] * 3
     found = [
         {"weight": [154.32, "lb"], "height": [1.7, "m"]},

@@ -48,7 +48,8 @@ def test_a_table_and_its_json_with_the_recipe(capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr().out
     lines = [line.split() for line in said.splitlines()]
     assert lines[0][:4] == ["score", "against", "rows", "rho"]
-    # By hand: clinician and exam differ in ranks by squares of 18.5 in all, one tie of two in clinician; of 45 pairs 39 in
+    # By hand: clinician and exam differ in ranks by squares of 18.5 in all, one tie of two in
+    # clinician; of 45 pairs 39 in
     # order, 5 not, 1 tied.
     assert lines[2][:4] == ["exam", "clinician", "10", "0.888"]
     assert f"{(39 - 5) / (44 * 45) ** 0.5:.3f}" in lines[2]
@@ -125,12 +126,13 @@ def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> N
     told = capsys.readouterr()
     assert "note: 2 of 6 rows are not in all files: 'e', 'x'." in told.out
     assert (
-        "1 of 2 pairs have no coefficient: 'judge' against 'clinician' (2 rows with both scores, 3 are needed)"
-        in told.err
+        "1 of 2 pairs have no coefficient: 'judge' against 'clinician' (2 rows with both scores, "
+        "3 are needed)" in told.err
     )
     found = pairs(capsys, a, b, "--against", "clinician", code=5)
     exam = found["exam", "clinician"]
-    # a b c d: 6 9 7 8 against 1 2 3 4: 4 pairs in order, 2 not; squared differences of ranks 0 4 1 1.
+    # a b c d: 6 9 7 8 against 1 2 3 4: 4 pairs in order, 2 not; squared differences of ranks 0 4 1
+    # 1.
     assert (exam["n"], exam["missing"]) == (4, 2)
     assert exam["kendall"]["value"] == pytest.approx(2 / 6)
     assert exam["spearman"]["value"] == pytest.approx(1 - 6 * 6 / 60)
@@ -203,7 +205,8 @@ def test_files_that_do_not_fit_together_or_cannot_be_read(
 def test_all_correlations_of_the_paper_that_its_scores_give(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # EHRNoteQA, table 5 from tables 13, 14 and 15. Exact match, Sentence-BERT and ClinicalBERT cannot be computed: the paper
+    # EHRNoteQA, table 5 from tables 13, 14 and 15. Exact match, Sentence-BERT and ClinicalBERT
+    # cannot be computed: the paper
     # does not print the models' scores by these three.
     files = [str(TABLES / f"ehrnoteqa_table{number}.csv") for number in (13, 14, 15)]
     found = pairs(capsys, *files, "--against", "clinician_a,clinician_b,clinician_c")

@@ -38,7 +38,8 @@ def same(one: float, other: float) -> bool:
 
 
 def test_published_examples_and_ties_by_hand() -> None:
-    # Hollander and Wolfe (1973), Nonparametric Statistical Methods, p. 187: tuna lots, Hunter L value and panel score. As
+    # Hollander and Wolfe (1973), Nonparametric Statistical Methods, p. 187: tuna lots, Hunter L
+    # value and panel score. As
     # quoted in the help of R's cor.test: T = 26 of 36 pairs in order, tau = 0.4444.
     lightness = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
     panel = [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]
@@ -46,7 +47,8 @@ def test_published_examples_and_ties_by_hand() -> None:
     assert spearman_rho(lightness, panel) == pytest.approx(
         0.6
     )  # squared differences of ranks: 48; 1 - 6*48/720
-    # Worked example of the article "Spearman's rank correlation coefficient" in Wikipedia: squared differences of ranks 194,
+    # Worked example of the article "Spearman's rank correlation coefficient" in Wikipedia: squared
+    # differences of ranks 194,
     # 1 - 6*194/990 = -29/165.
     quotient = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
     hours = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
@@ -54,7 +56,8 @@ def test_published_examples_and_ties_by_hand() -> None:
     assert kendall_tau(quotient, hours) == pytest.approx(
         -5 / 45, abs=1e-15
     )  # 20 pairs in order, 25 not
-    # Pairs in order 2, not in order 6, tied in x alone 1 (2, 2), in both 1 (12, 12): (2 - 6) / sqrt((10 - 2) (10 - 1)).
+    # Pairs in order 2, not in order 6, tied in x alone 1 (2, 2), in both 1 (12, 12): (2 - 6) /
+    # sqrt((10 - 2) (10 - 1)).
     assert kendall_tau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(
         -4 / math.sqrt(72), abs=1e-15
     )
@@ -62,7 +65,8 @@ def test_published_examples_and_ties_by_hand() -> None:
     assert spearman_rho([1, 2, 2, 3], [10, 30, 20, 40]) == pytest.approx(
         4.5 / math.sqrt(4.5 * 5), abs=1e-15
     )
-    # Right and wrong against right and wrong, where both are the phi coefficient: (ad - bc) / root of the margins.
+    # Right and wrong against right and wrong, where both are the phi coefficient: (ad - bc) / root
+    # of the margins.
     x, y = [1] * 30 + [0] * 30, [1] * 20 + [0] * 10 + [1] * 12 + [0] * 18
     phi = (20 * 18 - 10 * 12) / math.sqrt(30 * 30 * 32 * 28)
     assert spearman_rho(x, y) == pytest.approx(phi, abs=1e-15)

@@ -61,9 +61,12 @@ ROWS = {
     for name, (calculator_id, entities) in PLANTED["rows"].items()
 }
 LDL, DUE, HAS_BLED = ROWS["LDL"], ROWS["DUE"], ROWS["HAS_BLED"]
-# A: a constant that is missing, another formula, other points, a criterion that is not known. B: another value for an entity,
-# the other sex, a finding that is there and said not to be. C: a calculation with another result than stated (paper, table 3),
-# a sum, the calendar. Undetermined: no working, right steps with another answer, working that cannot be read.
+# A: a constant that is missing, another formula, other points, a criterion that is not known. B:
+# another value for an entity,
+# the other sex, a finding that is there and said not to be. C: a calculation with another result
+# than stated (paper, table 3),
+# a sum, the calendar. Undetermined: no working, right steps with another answer, working that
+# cannot be read.
 CASES = [
     (each["type"], ROWS[each["row"]], each["reasoning"], each["answer"])
     for each in PLANTED["replies"]
@@ -122,7 +125,10 @@ WRITTEN = json.loads((Path(__file__).parent / "written_scores.json").read_text(e
 
 
 def test_written_scores_and_doses() -> None:
-    """Rules, weights and thresholds beside the patient's data, short forms, findings without points."""
+    """Rules, weights and thresholds beside the patient's data.
+
+    Short forms, and findings without points.
+    """
     assert len(WRITTEN) == 35
     for each in WRITTEN:
         found = sort(row(each["calculator_id"], each["entities"]), each["reply"])
@@ -140,7 +146,7 @@ def test_written_scores_and_doses() -> None:
 
 
 def test_planted_errors_are_found_in_every_layout() -> None:
-    """At least 80 of 100 planted errors of scores get their type, and no more than 2 of 100 another."""
+    """At least 80 of 100 planted errors of scores get their type, no more than 2 another."""
     counts = medcalc_errors.tally(medcalc_errors.replies(11, 110, "scores"))
     assert {layout for _, layout, _ in counts} == set(medcalc_errors.LAYOUTS)
     for truth, layout in itertools.product(medcalc_errors.TRUTHS, medcalc_errors.LAYOUTS):
@@ -163,7 +169,10 @@ def test_planted_errors_are_found_in_every_layout() -> None:
     threshold=st.sampled_from(["> 90", "over 90", ">90 bpm", "above 90/min"]),
 )
 def test_a_threshold_is_never_the_patients_value(heart_rate: int, threshold: str) -> None:
-    """The rule's number stands in the label; the patient's stands elsewhere in the line, or not at all."""
+    """The rule's number stands in the label.
+
+    The patient's stands elsewhere in the line, or not at all.
+    """
     entities = {
         "Temperature": [37.0, "degrees celsius"],
         "Heart Rate or Pulse": [heart_rate, "beats per minute"],

@@ -1,4 +1,7 @@
-"""Real replies with labels, and invented ones of the same patterns, which need no file of others."""
+"""Real replies with labels, and invented ones of the same patterns.
+
+The invented ones need no file of others.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ def test_invented_replies(case: dict[str, Any]) -> None:
 
 
 def test_no_reason_states_a_false_calculation() -> None:
-    """A power that is read as a subtraction would be one: 142 * (1.9/0.7) - 0.329 is no part of the reply."""
+    """A power that is read as a subtraction would be one.
+
+    142 * (1.9/0.7) - 0.329 is no part of the reply.
+    """
     powers = [case for case in INVENTED if "**" in case["reply"] or "^" in case["reply"]]
     assert powers
     for case in powers:

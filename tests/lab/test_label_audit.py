@@ -114,7 +114,10 @@ def test_answers_are_written_as_the_dataset_does(answer: Any, text: str) -> None
 
 
 def test_the_demo_labels_all_agree() -> None:
-    """Every record of the demo was derived by hand; the items of its scores add up to its labels."""
+    """Every record of the demo was derived by hand.
+
+    The items of its scores add up to its labels.
+    """
     verdicts = Counter(audit_row(entry).verdict for entry in demo_rows())
     assert verdicts == {"agrees": len(demo_rows())}
     scores = 0
@@ -175,7 +178,9 @@ def v1_audit() -> tuple[AuditedRow, ...]:
 @pytest.mark.upstream
 @needs_shared
 def test_the_audit_of_v1() -> None:
-    """An independent audit of the file found the same 179 wrong, 13 and 6 by a convention, and 849 that the rules give.
+    """An independent audit of the file found the same.
+
+    179 are wrong, 13 and 6 follow a convention, and 849 the rules give.
 
     Ten of the 849 rest on a unit that cannot be meant, such as an albumin of 3.2 mg/dL.
     """
@@ -217,7 +222,8 @@ def test_the_audit_of_v1() -> None:
         assert entry.reason.endswith(find(entry.calculator_id).source)
         assert f"not {entry.label}. " in entry.reason
         assert len(entry.reason) < 1200
-    # Without an answer: four comas with a part that could not be tested, two counts of white cells per L. The others show how
+    # Without an answer: four comas with a part that could not be tested, two counts of white cells
+    # per L. The others show how
     # the right answer comes about.
     assert Counter(entry.calculator_id for entry in wrong if not entry.recomputed) == {21: 4, 51: 2}
     # What the entities leave open: 13 contradict themselves, 6 have a tumor of unknown stage.

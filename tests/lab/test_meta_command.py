@@ -13,7 +13,8 @@ from tests.support import write_run
 
 pytestmark = pytest.mark.usefixtures("here")
 
-# Three items, three systems. `claims` and `words` by hand below; two annotators score, three choose.
+# Three items, three systems. `claims` and `words` by hand below; two annotators score, three
+# choose.
 OUTPUTS = """item,system,section,claims,words,human_ann,human_ben
 v1,x,exam,0.9,0.2,90,80
 v1,y,exam,0.5,0.6,60,50
@@ -72,7 +73,8 @@ def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     (compared,) = found["comparisons"]
     assert (compared["one"], compared["other"]) == ("claims", "words")
-    # v1: x-y opposite, x-z and y-z same. v2: x-y tied in claims, x-z and y-z opposite. v3: x-y tied in words, two missing.
+    # v1: x-y opposite, x-z and y-z same. v2: x-y tied in claims, x-z and y-z opposite. v3: x-y tied
+    # in words, two missing.
     pairs = compared["pairs"]
     assert [pairs[key] for key in ("same", "opposite", "tied", "missing")] == [2, 3, 2, 2]
     assert (pairs["share_opposite"]["value"], pairs["share_opposite"]["n"]) == (
@@ -83,7 +85,8 @@ def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.approx(2 / 5),
         5,
     )
-    # People on the three opposite pairs: v1 x-y x, v2 x-z x, v2 y-z z. Claims says x, x, y; words y, z, z.
+    # People on the three opposite pairs: v1 x-y x, v2 x-z x, v2 y-z z. Claims says x, x, y; words
+    # y, z, z.
     one, other = compared["preferences"]["one"], compared["preferences"]["other"]
     assert (one["same"], one["opposite"], one["share"]["value"]) == (2, 1, pytest.approx(2 / 3))
     assert (other["same"], other["opposite"], other["share"]["value"]) == (
@@ -91,7 +94,8 @@ def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
         2,
         pytest.approx(1 / 3),
     )
-    # On all annotated pairs: v3 x-y as claims says and words does not tell, v2 x-y people see no difference.
+    # On all annotated pairs: v3 x-y as claims says and words does not tell, v2 x-y people see no
+    # difference.
     claims, words = (each["preferences"] for each in found["alone"])
     assert (claims["same"], claims["opposite"], claims["metric_tied"], claims["human_tied"]) == (
         3,
@@ -118,21 +122,25 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     found = meta(capsys, "outputs.csv")
     (compared,) = found["comparisons"]
     assert compared["preferences"] is None
-    # Outputs in opposite pairs: v1 x y, v2 x y z. Means 85 55 75 60 25; claims .9 .5 .7 .7 .2, words .2 .6 .3 .4 .5.
+    # Outputs in opposite pairs: v1 x y, v2 x y z. Means 85 55 75 60 25; claims .9 .5 .7 .7 .2,
+    # words .2 .6 .3 .4 .5.
     scores = compared["scores"]
     # Claims: all pairs are in order but v2 x-y, a tie in claims.
     assert scores["one"]["kendall"]["value"] == pytest.approx(9 / math.sqrt(9 * 10))
-    # Words: ranks 1 5 2 3 4 against 5 2 4 3 1; 1 pair in order (v1 y, v2 z), 9 not; squares 16 + 9 + 4 + 0 + 9.
+    # Words: ranks 1 5 2 3 4 against 5 2 4 3 1; 1 pair in order (v1 y, v2 z), 9 not; squares 16 + 9
+    # + 4 + 0 + 9.
     assert scores["other"]["kendall"]["value"] == pytest.approx((1 - 9) / 10)
     assert scores["other"]["spearman"]["value"] == pytest.approx(1 - 6 * 38 / 120)
     assert scores["one"]["spearman"]["n"] == 5
-    # Two annotators, each against the other: the same coefficient twice. 90 60 70 60 30 and 80 50 80 60 20: 8 pairs in order,
+    # Two annotators, each against the other: the same coefficient twice. 90 60 70 60 30 and 80 50
+    # 80 60 20: 8 pairs in order,
     # one tied in each.
     annotators = scores["annotators"]["kendall"]
     assert (annotators["value"], annotators["n"]) == (pytest.approx(8 / math.sqrt(9 * 9)), 5)
     assert found["annotators"]["kendall"]["n"] == 7  # v3 x has both, v3 y one of them
     assert [each["scores"]["kendall"]["n"] for each in found["alone"]] == [8, 8]
-    # Tau over outputs, or within items: v1 (2 - 1) / 3; v2 -2 / sqrt(2 * 3); v3 has no variation in words.
+    # Tau over outputs, or within items: v1 (2 - 1) / 3; v2 -2 / sqrt(2 * 3); v3 has no variation in
+    # words.
     (pooled,) = found["kendall"]
     (within,) = meta(capsys, "outputs.csv", "--kendall", "item")["kendall"]
     assert (pooled["n"], within["n"]) == (8, 2)
@@ -182,8 +190,8 @@ def test_no_disagreement_is_nan_and_not_zero(capsys: pytest.CaptureFixture[str])
     assert main(["meta", "a.csv", "--preferences", "p.csv"]) == 0
     said = capsys.readouterr().out
     assert (
-        "n/a: no correlation is computed of fewer than 3 outputs; two are always in the same order or the opposite one."
-        in said
+        "n/a: no correlation is computed of fewer than 3 outputs; two are always in the same "
+        "order or the opposite one." in said
     )
     assert main(["meta", "outputs.csv"]) == 0
     assert "no correlation is computed" not in capsys.readouterr().out

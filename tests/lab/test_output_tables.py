@@ -116,7 +116,8 @@ def test_votes_of_pairs(tmp_path: Path) -> None:
         1,
     )
     votes, elsewhere = votes_of(preferences, table, output_pairs(["v"] * 3))
-    # Pairs x-y, x-z, y-z: the first output is the table's, whichever the row of preferences names first.
+    # Pairs x-y, x-z, y-z: the first output is the table's, whichever the row of preferences names
+    # first.
     assert (votes, elsewhere) == ([["first", "first", "tie"], [], ["second"]], 1)
     others = read_preferences(stated(tmp_path, "V,x,y,ann,x\n"))
     with pytest.raises(

@@ -138,9 +138,9 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
     if not source.exists():
         raise MissingError(f"{source}: no such file. Give --source the discharge notes.")
     recipe = _recipe(source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers))
-    place = folder / files.ALIGNMENT
+    path = folder / files.ALIGNMENT
     there: Alignment | None
-    there, differing = construction.kept_step(place, recipe, step="archehr align")
+    there, differing = construction.kept_step(path, recipe, step="archehr align")
     if differing:
         raise UsageError(
             f"{folder}: holds another alignment, of other files or settings. Work in another "
@@ -166,7 +166,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
     digest = construction.write_lines(folder / files.CANDIDATES, lines)
     _write_candidates_sheet(folder, lines, {post.id: post.text for post in posts})
     files.write_guidelines(folder)
-    made: Alignment = {
+    alignment: Alignment = {
         "schema_version": 1,
         "recipe": recipe,
         "posts": len(posts),
@@ -175,8 +175,8 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         "candidates": len(lines),
         "sha256": {files.CANDIDATES: digest},
     }
-    construction.write_json(place, made)
-    return made
+    construction.write_json(path, alignment)
+    return alignment
 
 
 def _recipe(

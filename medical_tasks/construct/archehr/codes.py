@@ -159,18 +159,18 @@ def _check_unused(folder: Path) -> None:
 
 def load_post_codes(folder: Path) -> dict[str, list[str]]:
     """Reads the descriptions of each message; none where messages are not expanded."""
-    place = folder / files.POST_CODES
-    if not place.exists():
+    path = folder / files.POST_CODES
+    if not path.exists():
         return {}
     coded = _expansion(folder).get("posts")
     construction.check_unchanged(
-        place,
+        path,
         coded and coded.get("sha256"),
         "Do this step again: construct archehr expand.",
     )
     return {
         record.values["id"]: record.values["descriptions"]
-        for record in construction.read_lines(place, _POST_FIELDS, step="archehr expand")
+        for record in construction.read_lines(path, _POST_FIELDS, step="archehr expand")
     }
 
 
@@ -292,13 +292,13 @@ def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bo
 
 def load_admission_codes(folder: Path) -> AdmissionCodes:
     """Reads what `expand_notes` wrote; none where notes are not expanded."""
-    place = folder / files.NOTE_CODES
-    if not place.exists():
+    path = folder / files.NOTE_CODES
+    if not path.exists():
         return AdmissionCodes()
-    with open_text(place) as stream:
-        made = AdmissionCodes(titles=_read(place, next(stream, ""), _HEAD)["titles"])
+    with open_text(path) as stream:
+        made = AdmissionCodes(titles=_read(path, next(stream, ""), _HEAD)["titles"])
         for line in stream:
-            record = _read(place, line, _FIELDS)
+            record = _read(path, line, _FIELDS)
             made.numbers[record["hadm_id"]] = array("i", record["descriptions"])
     return made
 

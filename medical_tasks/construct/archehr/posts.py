@@ -66,9 +66,9 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
             f"{source}: no such file. Give --source a CSV file with the columns id and text."
         )
     recipe: FilterRecipe = {"source_sha256": file_sha256(source), "keywords": list(words)}
-    place = folder / files.FILTER
+    path = folder / files.FILTER
     there: Filtered | None
-    there, differing = construction.kept_step(place, recipe, step="archehr filter")
+    there, differing = construction.kept_step(path, recipe, step="archehr filter")
     if differing:
         raise UsageError(
             f"{folder}: holds the messages of another filter (another file, or other keywords). "
@@ -92,7 +92,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
                 yield {"id": name, "text": text, "keywords": found}
 
     digest = construction.write_lines(folder / files.POSTS, kept())
-    made: Filtered = {
+    filtered: Filtered = {
         "schema_version": 1,
         "recipe": recipe,
         "posts": read["posts"],
@@ -109,8 +109,8 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
             f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} "
             "keywords, so none is kept. Give --keywords ours, or a file of your own."
         )
-    construction.write_json(place, made)
-    return made
+    construction.write_json(path, filtered)
+    return filtered
 
 
 @cache

@@ -113,20 +113,22 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
             f"--dev {form['dev']}: leaves no case for the split test, of {len(after)} cases. Give "
             "a smaller number."
         )
-    place = rounds.round_folder(folder, number)
+    path_of_round = rounds.round_folder(folder, number)
     history = [
         change
         for name, each in readings.items()
         for reading in each
         for change in _changes(before[name], reading)
     ]
-    construction.write_lines(place / rounds.HISTORY, history)
+    construction.write_lines(path_of_round / rounds.HISTORY, history)
     digests = {
-        rounds.MARKS: construction.write_lines(place / rounds.MARKS, _marks(before, readings)),
-        rounds.CASES: write_cases(place / rounds.CASES, after),
+        rounds.MARKS: construction.write_lines(
+            path_of_round / rounds.MARKS, _marks(before, readings)
+        ),
+        rounds.CASES: write_cases(path_of_round / rounds.CASES, after),
     }
     write_release(folder / files.RELEASE, splits, note_source=form["note_source"])
-    made: RoundReview = {
+    review: RoundReview = {
         "schema_version": 1,
         "round": number,
         "without_sheets_of": absent,
@@ -138,8 +140,8 @@ def import_sheets(folder: Path, sheets: Sequence[Path], options: ReviewOptions) 
         "splits": {split: len(each) for split, each in splits.items()},
         "sha256": digests,
     }
-    construction.write_json(place / rounds.REVIEW, made)
-    return made
+    construction.write_json(path_of_round / rounds.REVIEW, review)
+    return review
 
 
 def _release_form(folder: Path, number: int, options: ReviewOptions) -> ReleaseForm:
@@ -219,10 +221,10 @@ def _counts(cases: Sequence[OwnCase]) -> CaseCounts:
 
 def _misses_essential(case: OwnCase) -> bool:
     """Whether an answer leaves an essential sentence uncited, which the guidelines do not allow."""
-    said = case.annotation
-    cited = {number for sentence in said.answer for number in sentence.citations}
-    return bool(said.answer) and any(
-        label == ESSENTIAL and each not in cited for each, label in said.labels.items()
+    annotated = case.annotation
+    cited = {number for sentence in annotated.answer for number in sentence.citations}
+    return bool(annotated.answer) and any(
+        label == ESSENTIAL and each not in cited for each, label in annotated.labels.items()
     )
 
 
@@ -231,9 +233,9 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
 
     Or says what is wrong, without any text.
     """
-    said = reading.annotation
+    annotated = reading.annotation
     wanted = {
-        number for number, label in said.labels.items() if label != NOT_RELEVANT
+        number for number, label in annotated.labels.items() if label != NOT_RELEVANT
     } | reading.context
     kept = kept_paragraphs(case.sentences, wanted)
     if not kept:
@@ -243,7 +245,12 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
         )
     ids = {sentence.id: str(number) for number, sentence in enumerate(kept, start=1)}
     lost = sorted(
-        {cited for sentence in said.answer for cited in sentence.citations if cited not in ids},
+        {
+            cited
+            for sentence in annotated.answer
+            for cited in sentence.citations
+            if cited not in ids
+        },
         key=int,
     )
     if lost:
@@ -263,11 +270,11 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
             for each in kept
         ),
         annotation=replace(
-            said,
-            labels={ids[each.id]: said.labels[each.id] for each in kept},
+            annotated,
+            labels={ids[each.id]: annotated.labels[each.id] for each in kept},
             answer=tuple(
                 replace(each, citations=tuple(ids[cited] for cited in each.citations))
-                for each in said.answer
+                for each in annotated.answer
             ),
         ),
     )
@@ -361,25 +368,25 @@ def write_release(
         if cases:
             make_folder(folder / split)
         for name in (KEY_FILE, MAPPING_FILE, CASES_FILE):
-            place = folder / split / name
+            path = folder / split / name
             if name not in texts or (name == MAPPING_FILE and not note_source):
-                place.unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
             else:
-                with WholeFile(place, private=True) as part:
+                with WholeFile(path, private=True) as part:
                     part.write(texts[name])
 
 
 def _released(case: OwnCase, note_source: str) -> FullCase:
-    said = case.annotation
+    annotated = case.annotation
     return FullCase(
         case=Case(
             id=case.id,
             narrative=case.narrative,
-            phrases=said.phrases,
-            clinician_question=said.question,
+            phrases=annotated.phrases,
+            clinician_question=annotated.question,
             sentences=case.sentences,
         ),
-        key=CaseKey(relevance=said.labels, answer_sentences=said.answer),
+        key=CaseKey(relevance=annotated.labels, answer_sentences=annotated.answer),
         document=Document(id=case.document_id, source=note_source),
     )
 
@@ -488,16 +495,14 @@ def _labels(case: OwnCase) -> list[str]:
 
 
 def _among_annotators(folder: Path, number: int) -> list[AnnotatorAgreement]:
-    place = rounds.round_folder(folder, number)
+    path = rounds.round_folder(folder, number)
     files.checked_step(
-        place / rounds.MARKS,
-        construction.read_json(place / rounds.REVIEW, step="archehr import"),
+        path / rounds.MARKS,
+        construction.read_json(path / rounds.REVIEW, step="archehr import"),
         step="import",
     )
     marks: dict[str, dict[str, list[str]]] = {}
-    for record in construction.read_lines(
-        place / rounds.MARKS, _MARK_FIELDS, step="archehr import"
-    ):
+    for record in construction.read_lines(path / rounds.MARKS, _MARK_FIELDS, step="archehr import"):
         marks.setdefault(record.values["reviewer"], {})[record.values["case_id"]] = record.values[
             "labels"
         ]
@@ -521,7 +526,7 @@ def measure_agreement(folder: Path) -> Agreement:
             "import."
         )
     cases = {number: rounds.cases_of(folder, number) for number in range(1, last + 1)}
-    made: Agreement = {
+    agreement: Agreement = {
         "schema_version": 1,
         "words": WORDS,
         "rounds": [
@@ -536,5 +541,5 @@ def measure_agreement(folder: Path) -> Agreement:
             for number in cases
         ],
     }
-    construction.write_json(folder / files.AGREEMENT, made)
-    return made
+    construction.write_json(folder / files.AGREEMENT, agreement)
+    return agreement

@@ -95,18 +95,20 @@ def write_cases(path: Path, cases: Iterable[OwnCase]) -> str:
 
 
 def _record(case: OwnCase) -> CaseRecord:
-    said = case.annotation
+    annotated = case.annotation
     return {
         "id": case.id,
         "post_id": case.post_id,
         "document_id": case.document_id,
         "narrative": case.narrative,
         "sentences": [[each.id, each.paragraph_id, each.text] for each in case.sentences],
-        "phrases": list(said.phrases),
-        "question": said.question,
-        "labels": [said.labels[sentence.id] for sentence in case.sentences] if said.labels else [],
-        "answer": [sentence.text for sentence in said.answer],
-        "citations": [list(sentence.citations) for sentence in said.answer],
+        "phrases": list(annotated.phrases),
+        "question": annotated.question,
+        "labels": [annotated.labels[sentence.id] for sentence in case.sentences]
+        if annotated.labels
+        else [],
+        "answer": [sentence.text for sentence in annotated.answer],
+        "citations": [list(sentence.citations) for sentence in annotated.answer],
     }
 
 
@@ -204,11 +206,11 @@ def latest(folder: Path, name: str) -> int:
 
 def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
     """Reads the cases as a round left them."""
-    place = round_folder(folder, number)
+    path = round_folder(folder, number)
     if number:
-        made = construction.read_json(place / REVIEW, step="archehr import")
-        files.checked_step(place / CASES, made, step="import")
-    return load_cases(place / CASES, step="import" if number else "sheet")
+        review = construction.read_json(path / REVIEW, step="archehr import")
+        files.checked_step(path / CASES, review, step="import")
+    return load_cases(path / CASES, step="import" if number else "sheet")
 
 
 def load_shares(folder: Path, number: int) -> RoundShares:

@@ -49,18 +49,18 @@ def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
 
     The columns `index`, `round` and `reviewer` are not among them.
     """
-    said = case.annotation
+    annotated = case.annotation
     yield _row(case, "patient", "1", text=case.narrative)
-    for number in range(max(_FOCUS_ROWS, len(said.phrases) + 1)):
+    for number in range(max(_FOCUS_ROWS, len(annotated.phrases) + 1)):
         yield _row(
             case,
             "focus",
             str(number + 1),
-            text=said.phrases[number] if number < len(said.phrases) else "",
+            text=annotated.phrases[number] if number < len(annotated.phrases) else "",
         )
-    yield _row(case, "question", "1", text=said.question)
+    yield _row(case, "question", "1", text=annotated.question)
     for sentence in case.sentences:
-        label = said.labels.get(sentence.id, "")
+        label = annotated.labels.get(sentence.id, "")
         yield _row(
             case,
             "sentence",
@@ -69,8 +69,8 @@ def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
             text=sentence.text,
             relevance=label,
         )
-    for number in range(max(_ANSWER_ROWS, len(said.answer) + 1)):
-        there = said.answer[number] if number < len(said.answer) else None
+    for number in range(max(_ANSWER_ROWS, len(annotated.answer) + 1)):
+        there = annotated.answer[number] if number < len(annotated.answer) else None
         cited = f"|{','.join(there.citations)}|" if there and there.citations else ""
         yield _row(
             case, "answer", str(number + 1), text=there.text if there else "", citations=cited
@@ -95,7 +95,7 @@ def export_sheets(
     Returns `shares.json` and the round.
     """
     number = rounds.latest(folder, rounds.REVIEW) + 1
-    place, before = rounds.round_folder(folder, number), rounds.round_folder(folder, number - 1)
+    path, before = rounds.round_folder(folder, number), rounds.round_folder(folder, number - 1)
     if number == 1:
         cases = _first_cases(folder, before, chosen)
     elif chosen:
@@ -105,7 +105,7 @@ def export_sheets(
         )
     else:
         cases = rounds.cases_of(folder, number - 1)
-    made: RoundShares = {
+    shares: RoundShares = {
         "schema_version": 1,
         "round": number,
         "cases_sha256": file_sha256(before / rounds.CASES),
@@ -114,19 +114,19 @@ def export_sheets(
         "seed": seed,
         **annotation.shared_sheets(list(cases), reviewers, overlap=overlap, seed=seed),
     }
-    make_folder(place)
+    make_folder(path)
     refusal = (
-        f"{place}: sheets of round {number} were exported of other cases or with other settings, "
+        f"{path}: sheets of round {number} were exported of other cases or with other settings, "
         "and somebody may be at work on them. Repeat that command, or move this folder away to "
         "export them anew."
     )
-    annotation.keep_once(place / rounds.SHARES, made, step="archehr sheet", refusal=refusal)
-    sheets = make_folder(place / rounds.SHEETS)
+    annotation.keep_once(path / rounds.SHARES, shares, step="archehr sheet", refusal=refusal)
+    sheets = make_folder(path / rounds.SHEETS)
     files.write_guidelines(sheets)
-    own = made["sheets"].items()
+    own = shares["sheets"].items()
     rows = {name: _all_rows(cases, ids, {"round": number, "reviewer": name}) for name, ids in own}
     annotation.write_sheets(sheets, COLUMNS, rows)
-    return made
+    return shares
 
 
 def _first_cases(folder: Path, place: Path, chosen: Sequence[Path]) -> Mapping[str, OwnCase]:

@@ -53,10 +53,10 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
     check_least({"--max-samples": arguments.max_samples})
     folder, reviewers = arguments.out, annotation.parse_names(arguments.reviewers)
     overlap, seed = arguments.overlap or 0, construction.checked_seed(arguments.seed)
-    items, gold, said = _collected(arguments)
-    models = sorted(said)
+    items, gold, responses = _collected(arguments)
+    models = sorted(responses)
     complete = [
-        item for name, item in items.items() if all(name in said[model] for model in models)
+        item for name, item in items.items() if all(name in responses[model] for model in models)
     ]
     if not complete:
         raise UsageError(
@@ -65,11 +65,11 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
         )
     chosen = {item.id: item for item in subset(complete, arguments.max_samples)}
     answers: list[AnswerRecord] = [
-        {"id": name, "answer_number": number, "model": model, "response": said[model][name]}
+        {"id": name, "answer_number": number, "model": model, "response": responses[model][name]}
         for name in chosen
         for number, model in enumerate(_shuffled(models, f"{seed}:{name}"), start=1)
     ]
-    made: AnswerKey = {
+    key: AnswerKey = {
         "schema_version": 1,
         "models": models,
         "seed": seed,
@@ -80,7 +80,7 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
     }
     make_folder(folder)
     refusal = f"{folder}: holds sheets of other answers or with other settings. Give another --out."
-    annotation.keep_once(folder / KEY, made, step="ehrnoteqa answer-sheet", refusal=refusal)
+    annotation.keep_once(folder / KEY, key, step="ehrnoteqa answer-sheet", refusal=refusal)
     construction.write_lines(folder / ANSWERS, answers)
     sheets = make_folder(folder / files.SHEETS)
     write_notes(sheets / NOTES_FOLDER, {item.id: item.fields["notes"] for item in chosen.values()})
@@ -94,10 +94,10 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
             for answer in of_question[name]
             if answer["response"].strip()  # what says nothing is wrong, without a clinician
         ]
-        for reviewer, ids in made["sheets"].items()
+        for reviewer, ids in key["sheets"].items()
     }
     annotation.write_sheets(sheets, COLUMNS, rows)
-    return made
+    return key
 
 
 def _shuffled(models: Sequence[str], seed: str) -> list[str]:

@@ -98,7 +98,7 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
         folder / files.SHARES, "drafts_sha256", drafts, step="ehrnoteqa sheet", refusal=refusal
     )
     digest = construction.write_lines(folder / files.DRAFTS, drafts)
-    made: Drafts = {
+    outcome: Drafts = {
         "schema_version": 1,
         "recipe": model.recipe,
         "patients": len(patients),
@@ -108,8 +108,8 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
         "figures": _figures(drafts),
         "sha256": digest,
     }
-    construction.write_json(folder / files.DRAFTS_RECIPE, made)
-    return made
+    construction.write_json(folder / files.DRAFTS_RECIPE, outcome)
+    return outcome
 
 
 def shuffled(choices: Sequence[str], answer: str, *, key: str) -> tuple[list[str], str, str]:

@@ -71,15 +71,15 @@ _DRAFT_FIELDS: Final = {
 
 def load_drafts(folder: Path) -> dict[str, Draft]:
     """Reads the drafts of a construction."""
-    made = construction.read_json(folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate")
-    place = folder / files.DRAFTS
-    if place.exists():
+    kept = construction.read_json(folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate")
+    path = folder / files.DRAFTS
+    if path.exists():
         advice = (
             "Edit the sheets instead; to write it anew, move it away and do this step again: "
             "construct ehrnoteqa generate."
         )
-        construction.check_unchanged(place, made.get("sha256"), advice)
-    records = construction.read_lines(place, _DRAFT_FIELDS, step="ehrnoteqa generate")
+        construction.check_unchanged(path, kept.get("sha256"), advice)
+    records = construction.read_lines(path, _DRAFT_FIELDS, step="ehrnoteqa generate")
     drafts = (cast("Draft", record.values) for record in records)  # as `_DRAFT_FIELDS` checked it
     return {draft["id"]: draft for draft in drafts}
 
@@ -92,7 +92,7 @@ def export_sheets(
     Sheets that are there stay as they are, so a stopped export goes on.
     """
     drafts = load_drafts(folder)
-    made: ReviewShares = {
+    shares: ReviewShares = {
         "schema_version": 1,
         "drafts_sha256": file_sha256(folder / files.DRAFTS),
         "reviewers": list(reviewers),
@@ -104,19 +104,19 @@ def export_sheets(
         f"{folder}: sheets were exported from here with other settings or of other drafts. Repeat "
         f"that command, or move {files.SHARES} and {files.SHEETS} away first."
     )
-    annotation.keep_once(folder / files.SHARES, made, step="ehrnoteqa sheet", refusal=refusal)
+    annotation.keep_once(folder / files.SHARES, shares, step="ehrnoteqa sheet", refusal=refusal)
     sheets = make_folder(folder / files.SHEETS)
     write_notes(
         sheets / NOTES_FOLDER,
         {each.id: each.notes for each in load_patients(folder) if each.id in drafts},
     )
-    own = made["sheets"].items()
+    own = shares["sheets"].items()
     rows = {
         name: [_row(number, drafts[each], name) for number, each in enumerate(ids, start=1)]
         for name, ids in own
     }
     annotation.write_sheets(sheets, COLUMNS, rows)
-    return made
+    return shares
 
 
 def write_notes(folder: Path, notes: Mapping[str, Sequence[NoteRow]]) -> None:
@@ -380,7 +380,7 @@ def _written(
     marks: dict[str, dict[str, Inclusion]] = {}
     for (reviewer, identifier), opinion in check.opinions.items():
         marks.setdefault(reviewer, {})[identifier] = opinion.inclusion
-    made: Review = {
+    review: Review = {
         "schema_version": 1,
         "drafts": len(check.drafts),
         "without_sheets_of": list(absent),
@@ -389,8 +389,8 @@ def _written(
         "agreement": agreement(marks),
         "questions_sha256": digest,
     }
-    construction.write_json(folder / files.REVIEW, made)
-    return made
+    construction.write_json(folder / files.REVIEW, review)
+    return review
 
 
 Inclusion = Literal["keep", "drop"]

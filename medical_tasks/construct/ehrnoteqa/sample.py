@@ -137,9 +137,9 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
         "cells": {f"{level}:{notes}": wanted for (level, notes), wanted in spec.cells.items()},
         "allow_fewer": spec.allow_fewer,
     }
-    place = folder / files.SAMPLE
+    path = folder / files.SAMPLE
     there: Sample | None
-    there, differing = construction.kept_step(place, recipe, step="ehrnoteqa sample")
+    there, differing = construction.kept_step(path, recipe, step="ehrnoteqa sample")
     if differing:
         raise UsageError(
             f"{folder}: holds another sample (other {', '.join(differing)}). Give another "
@@ -169,14 +169,14 @@ def make_sample(source: Path, folder: Path, counter: TokenCounter, spec: SampleS
             ),
         ),
     }
-    made: Sample = {
+    sample: Sample = {
         "schema_version": 1,
         "recipe": recipe,
         **_counts(lengths, drawn, spec),
         "sha256": digests,
     }
-    construction.write_json(place, made)
-    return made
+    construction.write_json(path, sample)
+    return sample
 
 
 def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[NoteRow]]:
@@ -200,17 +200,17 @@ def _lengths(
     Measuring takes most of the time, and depends on file and tokenizer alone: another seed or other
     cells use the same lengths.
     """
-    place = folder / files.LENGTHS
+    path = folder / files.LENGTHS
     about = {"source": recipe["source"]["sha256"], "tokenizer": recipe["tokenizer"]}
-    if place.exists():
-        kept = construction.read_json(place, step="ehrnoteqa sample")
+    if path.exists():
+        kept = construction.read_json(path, step="ehrnoteqa sample")
         if kept.get("about") == about:
             return {
                 patient: PatientLength(*numbers) for patient, numbers in kept["patients"].items()
             }
     lengths = measure_patients(source, counter)
     patients = {patient: [each.num_notes, each.tokens] for patient, each in lengths.items()}
-    construction.write_json(place, {"about": about, "patients": patients}, indent=None)
+    construction.write_json(path, {"about": about, "patients": patients}, indent=None)
     return lengths
 
 

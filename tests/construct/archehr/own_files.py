@@ -1,4 +1,7 @@
-"""A small construction for tests: messages, notes and tables of codes that we wrote, and annotators who fill in sheets."""
+"""A small construction for tests.
+
+Messages, notes and tables of codes that we wrote, and annotators who fill in sheets.
+"""
 
 from __future__ import annotations
 

@@ -240,7 +240,8 @@ def ranked(
 
 
 def test_by_hand_and_nothing_to_find() -> None:
-    # Two notes of 2 and 4 words, a in one of them: idf ln(1 + 1.5/1.5) = ln 2; its norm 1.5 (0.25 + 0.75 * 2/3).
+    # Two notes of 2 and 4 words, a in one of them: idf ln(1 + 1.5/1.5) = ln 2; its norm 1.5 (0.25 +
+    # 0.75 * 2/3).
     (hits,) = ranked([["a", "z"]], [("n1", ["a", "b"]), ("n2", ["c", "c", "d", "e"])], 5)
     assert [hit.key for hit in hits] == ["n1"]
     assert hits[0].score == pytest.approx(math.log(2) / (1 + 1.5 * 0.75), abs=1e-12)

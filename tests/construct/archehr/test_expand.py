@@ -125,8 +125,8 @@ def test_options_that_make_no_sense_and_steps_of_the_other_benchmark(
         assert message in capsys.readouterr().err
     assert construct("generate", "--folder", "x") == 2
     assert (
-        "construct archehr has the steps filter, expand, align, sheet, import, agreement, got generate"
-        in capsys.readouterr().err
+        "construct archehr has the steps filter, expand, align, sheet, import, agreement, got "
+        "generate" in capsys.readouterr().err
     )
     assert main(["construct", "ehrnoteqa", "align", "--folder", "x"]) == 2
     assert "construct ehrnoteqa has the steps sample, generate" in capsys.readouterr().err
@@ -156,7 +156,8 @@ def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
 def test_whole_words_of_any_case() -> None:
     for list_name, text, found in CASES["test_whole_words_of_any_case"]:
         assert keyword_finder(keyword_lists()[list_name])(text) == found, text
-    # The paper's keywords, counted in its supplement (Other Details); ours are these and more, each once.
+    # The paper's keywords, counted in its supplement (Other Details); ours are these and more, each
+    # once.
     assert {name: len(words) for name, words in keyword_lists().items()} == {
         "paper": 16,
         "ours": 35,

@@ -57,7 +57,8 @@ def number(figure: Figure, name: str = "value") -> float:
 
 
 def test_the_papers_first_review() -> None:
-    # Results: 2653 of 3450 agree; of 797 edits 318 from essential to supplementary, 212 to not-relevant. The rest is ours.
+    # Results: 2653 of 3450 agree; of 797 edits 318 from essential to supplementary, 212 to
+    # not-relevant. The rest is ours.
     before = [E] * 318 + [E] * 212 + [S] * 267 + [N] * 2653
     after = [S] * 318 + [N] * 212 + [N] * 267 + [N] * 2653
     clusters = [str(number % 134) for number in range(3450)]

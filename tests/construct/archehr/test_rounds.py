@@ -122,7 +122,8 @@ def test_a_release_that_the_builder_reads(
     assert list(out.rglob("*.parquet"))
     assert list(rows) == ["1", "2", "3"]
     assert rows["1"] == CASES["first_row"]
-    # Of the second note the first paragraph is gone, so its second sentence is the first, in the answer too.
+    # Of the second note the first paragraph is gone, so its second sentence is the first, in the
+    # answer too.
     assert (rows["2"]["sentence_ids"], rows["2"]["answer_citations"]) == (["1"], ["1"])
 
 

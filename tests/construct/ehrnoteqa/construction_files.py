@@ -1,4 +1,7 @@
-"""A small construction for tests: a twin's notes, a sample of them, and a model that drafts by a script."""
+"""A small construction for tests.
+
+A twin's notes, a sample of them, and a model that drafts by a script.
+"""
 
 from __future__ import annotations
 

@@ -213,7 +213,8 @@ def marked_by_hand(folder: Path, models: list[str], said: list[str], verdicts: l
 
 
 def test_what_says_nothing_counts_where_something_is_marked(tmp_path: Path) -> None:
-    # p0 is marked, p1 and p2 are not yet, p3 has nothing to mark. The second model says nothing on all but p0.
+    # p0 is marked, p1 and p2 are not yet, p3 has nothing to mark. The second model says nothing on
+    # all but p0.
     said = ["a", "b", "a", "", "a", "", "", ""]
     folder = marked_by_hand(tmp_path / "marks", ["one", "two"], said, ["1.0", "0", "", ""])
     _, rows = write_scores(folder, tmp_path / "scores.csv", partial=True)

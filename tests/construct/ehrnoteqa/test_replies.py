@@ -81,7 +81,8 @@ def test_shuffling_keeps_the_right_choice(choices: list[str], answer: str, key: 
 
 
 def test_every_place_is_as_frequent() -> None:
-    # A model that always writes the right choice first; 5,000 shuffles, 1,000 each +- 4 standard deviations (113).
+    # A model that always writes the right choice first; 5,000 shuffles, 1,000 each +- 4 standard
+    # deviations (113).
     places = Counter(shuffled("vwxyz", "A", key=f"0:{number}")[1] for number in range(5000))
     assert set(places) == set("ABCDE")
     assert all(abs(count - 1000) < 113 for count in places.values())

@@ -96,7 +96,8 @@ def test_sheets_that_nobody_edited_change_nothing(folder: Path) -> None:
             row[name] == drafts[row["id"]][name] for name in ("question", "choices", "answer")
         )
     assert (folder / "history.jsonl").read_text() == ""
-    # Semicolons, columns moved, rows sorted otherwise, white space changed, as spreadsheets save them: no edit.
+    # Semicolons, columns moved, rows sorted otherwise, white space changed, as spreadsheets save
+    # them: no edit.
     for path in sheets(folder):
         header, *rows = read_rows(path)
         order = list(range(len(header)))[::-1]
@@ -181,8 +182,8 @@ def test_two_reviewers_of_one_question(folder: Path) -> None:
     edit(folder, "ben", other, question="Best?", choice_a="new")
     said = refused(folder)
     assert (
-        f"question {both}: ann ({sheets(folder)[0]}, row {one + 1}) and ben ({sheets(folder)[1]}, row {other + 1})"
-        in said
+        f"question {both}: ann ({sheets(folder)[0]}, row {one + 1}) and ben ({sheets(folder)[1]}, "
+        f"row {other + 1})" in said
     )
     assert "edited it differently: question, choice_a; make them alike" in said
 
@@ -275,7 +276,8 @@ def test_moving_choices_with_their_letter_revises_nothing(
 
 
 def test_kappa_by_hand() -> None:
-    # 10 questions: both keep 6, both drop 2, one each way. Observed 0.8; expected 0.7 * 0.7 + 0.3 * 0.3 = 0.58;
+    # 10 questions: both keep 6, both drop 2, one each way. Observed 0.8; expected 0.7 * 0.7 + 0.3 *
+    # 0.3 = 0.58;
     # kappa = (0.8 - 0.58) / 0.42 = 0.5238.
     one = dict.fromkeys(map(str, range(7)), "keep") | dict.fromkeys(map(str, range(7, 10)), "drop")
     other = dict.fromkeys(map(str, [0, 1, 2, 3, 4, 5, 7]), "keep") | dict.fromkeys(

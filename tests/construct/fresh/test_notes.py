@@ -1,4 +1,7 @@
-"""What the notes say, read by patterns of the tests' own: the entities, all of them, and nothing else of them."""
+"""What the notes say, read by patterns of the tests' own.
+
+The entities, all of them, and nothing else of them.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,20 @@ from medical_tasks.construct.fresh.rows import draw_item
 
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
-# A second reader of the notes: patterns apart from the generator's own wordings. For each entity they know by which words a
-# note speaks of it (`flags`, and `absences` of entities that are the absence of what a note speaks of), what it says where a
-# denial does not decide (`verdicts`), what it says for each class, what a quantity is called, and how its unit is written.
+# A second reader of the notes: patterns apart from the generator's own wordings. For each entity
+# they know by which words a
+# note speaks of it (`flags`, and `absences` of entities that are the absence of what a note speaks
+# of), what it says where a
+# denial does not decide (`verdicts`), what it says for each class, what a quantity is called, and
+# how its unit is written.
 LEXICON: dict[str, dict[str, Any]] = json.loads(
     Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8")
 )
 FLAGS, ABSENCES, VERDICTS = LEXICON["flags"], LEXICON["absences"], LEXICON["verdicts"]
 CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON["units"]
 
-# A sentence that denies: the words of denial, and the near misses (another time, another cause) that amount to one. Harmless is
+# A sentence that denies: the words of denial, and the near misses (another time, another cause)
+# that amount to one. Harmless is
 # what reads like a denial and is none: part of a disease's name, or of what a finding looks like.
 DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY, MARKED, KIN, CORRECTED = (
     re.compile(LEXICON["patterns"][name], re.IGNORECASE)
@@ -70,7 +77,10 @@ def long_rows() -> list[Row]:
 
 
 def unmarked(row: Row) -> Row:
-    """A row of long notes without the sentences that say themselves that they are old, copied or of somebody else."""
+    """A row of long notes without certain sentences.
+
+    Left out are those that say themselves that they are old, copied or of somebody else.
+    """
     number = int(row["calculator_id"])
     patterns = [
         CORRECTED,
@@ -167,7 +177,8 @@ def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -
             else:
                 assert told, context
                 assert True not in told, context
-    # Every finding occurs in all three forms; what gives a point by its absence is always spoken of.
+    # Every finding occurs in all three forms; what gives a point by its absence is always spoken
+    # of.
     wanted = [(name, value) for name in FLAGS for value in (True, False, None)]
     wanted += [(name, value) for name in ABSENCES for value in (True, False)]
     assert [each for each in wanted if not seen[each]] == []

@@ -1,4 +1,7 @@
-"""Rows of the fresh configuration: reproducible, of the dataset's form, with golds that other paths confirm; how it is built."""
+"""Rows of the fresh configuration.
+
+Reproducible, of the dataset's form, with golds that other paths confirm; how it is built.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +53,10 @@ def digest(rows: list[Row], *columns: str) -> str:
 
 
 def test_what_a_seed_gives_is_pinned_and_the_same_in_another_process() -> None:
-    # When this fails, the same seed gives other questions than before: raise the version of the dataset's spec, say so in
-    # CHANGELOG.md, and only then record the new value. Golds are left out: their last digit is the C library's.
+    # When this fails, the same seed gives other questions than before: raise the version of the
+    # dataset's spec, say so in
+    # CHANGELOG.md, and only then record the new value. Golds are left out: their last digit is the
+    # C library's.
     rows = list(fresh_rows(1, 110, 1))
     assert rows[:60] == list(fresh_rows(1, 60, 1))
     assert digest(rows, "note_id", "patient_note", "question", "relevant_entities") == PINNED

@@ -1,4 +1,7 @@
-"""Twins: golds that the notes' own text gives, notes alike but for one thing, and what replies score."""
+"""Twins.
+
+Golds that the notes' own text gives, notes alike but for one thing, and what replies score.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def made_rows() -> list[Row]:
 
 
 def test_golden_family() -> None:
-    # By hand: calcium + 0.8 x (4 - 3.6) of 8.9, 10.1 and 2.22 x 4.008 mg/dL; the last note's 10.1 is two years old.
+    # By hand: calcium + 0.8 x (4 - 3.6) of 8.9, 10.1 and 2.22 x 4.008 mg/dL; the last note's 10.1
+    # is two years old.
     families = by_family(list(twin_rows(*TABLES["family"]["seed_and_rows"])))
     found = families[TABLES["family"]["name"]]
     golds = {kind: [row["ground_truth_answer"], row["patient_note"]] for kind, row in found.items()}
@@ -49,7 +53,10 @@ def test_golden_family() -> None:
 
 
 def added_only(base: str, note: str) -> bool:
-    """Whether each line of a note begins with the base's line, byte for byte: what was added stands behind it."""
+    """Whether each line of a note begins with the base's line, byte for byte.
+
+    What was added stands behind it.
+    """
     lines = list(zip(base.split("\n"), note.split("\n"), strict=True))
     return all(after.startswith(before) for before, after in lines)
 
@@ -141,7 +148,8 @@ def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> Non
     (item,) = load_items(MEDCALC_TWINS, [row])
     (score,) = score_twins(MEDCALC_TWINS, [item], [reply])
     assert score.values["accuracy"] == right, score.why
-    # Apart from its family nothing can be said of a change: it is open, within the bounds, and not left out.
+    # Apart from its family nothing can be said of a change: it is open, within the bounds, and not
+    # left out.
     assert ("necessary_update" in score.values, score.unscored) == (False, "no reply to the base")
     assert score.notes == ("no_base",)
 

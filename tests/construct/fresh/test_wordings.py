@@ -1,4 +1,7 @@
-"""Rules that every wording of the generator keeps, so that lists and sentences read right whatever is drawn."""
+"""Rules that every wording of the generator keeps.
+
+Lists and sentences read right whatever is drawn.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The labels' units. Expected values are worked out by hand, step by step, with the rounding of each step."""
+"""The labels' units.
+
+Expected values are worked out by hand, step by step, with the rounding of each step.
+"""
 
 from __future__ import annotations
 

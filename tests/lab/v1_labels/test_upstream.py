@@ -1,4 +1,7 @@
-"""The label rules against the labels themselves: all of the v1.0 test split, and checked inputs beyond it."""
+"""The label rules against the labels themselves.
+
+All of the v1.0 test split, and checked inputs beyond it.
+"""
 
 from __future__ import annotations
 
