@@ -2,14 +2,14 @@
 
     MedicalTasksError
     ├── UsageError          2  wrong use: unknown task, bad option, malformed input file
-    ├── MissingError        3  data, judge, model or optional package is not there; says how to get it
-    ├── RefusedError        4  the data guard said no
-    └── IncompleteError     5  the work ended, but some items could not be answered or scored, or disk or memory was too small
+    ├── MissingError        3  data, judge, model or optional package is not there; says how to get
+    it ├── RefusedError        4  the data guard said no └── IncompleteError     5  the work ended,
+    but some items could not be answered or scored, or disk or memory was too small
 
 `medical-tasks verify` ends with 6 when something does not match: an outcome, not an error.
 
-Every message names the thing, the rule, the value received and the next step. Anything else that is raised is a fault
-of this package and keeps its traceback.
+Every message names the thing, the rule, the value received and the next step. Anything else that is
+raised is a fault of this package and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ __all__ = [
 
 # As threads, loaders of libraries, pyarrow and torch say it.
 _NO_MEMORY: Final = re.compile(
-    "can't start new thread|Failed to launch worker thread|failed to map segment|(?:can't|[Cc]annot) allocate memory"
+    "can't start new thread|Failed to launch worker thread|failed to map "
+    "segment|(?:can't|[Cc]annot) allocate memory"
 )
 
 
@@ -74,7 +75,10 @@ class IncompleteError(MedicalTasksError):
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?`, to stand behind a message about a name that nobody knows; "" where no known one is near."""
+    """` Did you mean 'x'?`, to stand behind a message about a name that nobody knows.
+
+    "" where no known one is near.
+    """
     near = difflib.get_close_matches(given, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
@@ -86,7 +90,10 @@ def listed(names: Sequence[str], most: int, *, between: str = ", ") -> str:
 
 
 def check_least(values: Mapping[str, float | None], least: float = 1) -> None:
-    """Refuses options, given with their values, that are too small; one that was not given is none."""
+    """Refuses options, given with their values, that are too small.
+
+    One that was not given is none.
+    """
     for name, value in values.items():
         if value is not None and value < least:
             raise UsageError(f"{name} must be {least} or more, got {value}.")

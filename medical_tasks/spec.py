@@ -638,7 +638,10 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A table or figure of the paper as reports draw it of all runs: a row of marks each, or a plane."""
+    """A table or figure of the paper as reports draw it of all runs.
+
+    A row of marks each, or a plane.
+    """
 
     title: str
     metrics: tuple[str, ...]  # each has its row; of a plane the first goes across, the second up
@@ -915,7 +918,10 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         return []
 
     def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
-        """What `eval.yaml` says of a task to inspect (`hub_question`); empty if it is not on the Hub."""
+        """What `eval.yaml` says of a task to inspect (`hub_question`).
+
+        Empty if it is not on the Hub.
+        """
         return {}
 
 

@@ -5,13 +5,14 @@
     results = mt.run("medcalc", "baseline/reference", config="demo")
     results["medcalc"].metrics["accuracy"]
 
-Every function takes the options of its verb by name, with `_` for `-` (`max_new_tokens=512`). A path
-may be a `Path` or text, the folder of a run also its `Results`; settings such as `model_args` are a
-dict. Errors are those of `medical_tasks.errors`, with the messages of the command line, in which
-Python's names of parameters stand.
+Every function takes the options of its verb by name, with `_` for `-` (`max_new_tokens=512`). A
+path may be a `Path` or text, the folder of a run also its `Results`; settings such as `model_args`
+are a dict. Errors are those of `medical_tasks.errors`, with the messages of the command line, in
+which Python's names of parameters stand.
 
 Some functions have a longer name than their verb, because a part of the package has the verb's own:
-`error_report` (`errors`), `keep_leaderboard` (`leaderboard`) and `construct_benchmark` (`construct`).
+`error_report` (`errors`), `keep_leaderboard` (`leaderboard`) and `construct_benchmark`
+(`construct`).
 """
 
 from __future__ import annotations
@@ -201,8 +202,8 @@ def run(
     folder = evaluate(options)
     if folder is None:
         raise UsageError(
-            "mt.run is for one process, and asks a judge. Use `medical-tasks run` under torchrun, or "
-            "to forecast."
+            "mt.run is for one process, and asks a judge. Use `medical-tasks run` under torchrun, "
+            "or to forecast."
         )
     return Results(folder)
 
@@ -302,7 +303,8 @@ def score(
         done = rescore(options, held)
     if done is None:
         raise UsageError(
-            "mt.score is for one process, and does not forecast. Use `medical-tasks score` for these."
+            "mt.score is for one process, and does not forecast. Use `medical-tasks score` for "
+            "these."
         )
     return Results(done[0])
 
@@ -608,7 +610,8 @@ def judge_check(
         checked = check_judges(options)
     if checked is None:
         raise UsageError(
-            "mt.judge_check is for one process, and asks. Use `medical-tasks judge-check` to forecast."
+            "mt.judge_check is for one process, and asks. Use `medical-tasks judge-check` to "
+            "forecast."
         )
     return checked
 

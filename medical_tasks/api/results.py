@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A metric: its value with a 95 % interval, over `n` items, and the bounds that anything missing leaves; None is n/a."""
+    """A metric.
+
+    Its value with a 95 % interval, over `n` items, and the bounds that anything missing leaves;
+    None is n/a.
+    """
 
     value: float | None
     ci_low: float | None
@@ -55,7 +59,10 @@ class TaskResults:
 
 
 class Results(Mapping[str, TaskResults]):
-    """The results in a run's folder by task; any spelling of a task's name finds it. It prints as the table of the command line."""
+    """The results in a run's folder by task; any spelling of a task's name finds it.
+
+    It prints as the table of the command line.
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         from medical_tasks.runs.results import read_results
@@ -129,7 +136,10 @@ class GateReport(Report):
 
 
 class TextScores(Report):
-    """Texts' scores, in the form of `score-text --json`: `metrics`, as a DataFrame `table`, and each row's own in `["rows"]`."""
+    """Texts' scores, in the form of `score-text --json`.
+
+    `metrics`, as a DataFrame `table`, and each row's own in `["rows"]`.
+    """
 
     @property
     def metrics(self) -> dict[str, Estimate]:

@@ -30,13 +30,19 @@ def item_at_hand(row: int, fields: Mapping[str, object]) -> Item:
 
 
 def task_at_hand(task: TaskSpec, reported: Callable[[MetricSpec], bool]) -> TaskSpec:
-    """The task as answers at hand have it: without groups, and with the metrics that are reported."""
+    """The task as answers at hand have it.
+
+    Without groups, and with the metrics that are reported.
+    """
     metrics = tuple(metric for metric in task.metrics if reported(metric))
     return replace(task, metrics=metrics, groups=(), cluster=None)
 
 
 def figures_at_hand(task: TaskSpec, items: Sequence[Item], scores: Iterable[ItemScore]) -> Figures:
-    """Sums scores up as a run does; figures of a part, such as a section, are named `METRIC_PART`."""
+    """Sums scores up as a run does.
+
+    Figures of a part, such as a section, are named `METRIC_PART`.
+    """
     summary = summarise(task, items, {score.id: score for score in scores}, {}, recipe={})
     figures = dict(summary["metrics"])
     for groups in summary["breakdown"].values():

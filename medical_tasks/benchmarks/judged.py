@@ -1,7 +1,7 @@
 """What the judged benchmarks share: prompts with their slots filled, and verdicts counted.
 
-Each has its own `judge_prompts.py` (what a judge is asked), `judging.py` (from answers to questions,
-and from replies to verdicts) and `scoring.py` (from verdicts to metrics).
+Each has its own `judge_prompts.py` (what a judge is asked), `judging.py` (from answers to
+questions, and from replies to verdicts) and `scoring.py` (from verdicts to metrics).
 """
 
 from __future__ import annotations

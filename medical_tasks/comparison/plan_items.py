@@ -46,7 +46,8 @@ def plan(arguments: Plan) -> tuple[dict[str, Any], str]:
     tasks, goal = parse_task_names(arguments.task), _goal(arguments)
     if len(tasks) > 1:
         raise UsageError(
-            f"plan takes one task, got {arguments.task!r} ({', '.join(task.name for task in tasks)})."
+            f"plan takes one task, got {arguments.task!r} "
+            f"({', '.join(task.name for task in tasks)})."
         )
     metrics = {metric.name: metric for metric in tasks[0].metrics if not metric.part}
     metric = metrics.get(arguments.metric or tasks[0].metrics[0].name)
@@ -93,7 +94,8 @@ def _limit(kind: Kind, value: float, truth: float | None) -> Goal:
     """A gate's limit, for a model whose true value meets it."""
     if 0.0 < value < 1.0 and not _LEAST_LIMIT <= value <= 1.0 - _LEAST_LIMIT:
         raise UsageError(
-            f"{_option(kind)} must be from {_LEAST_LIMIT:g} to {1.0 - _LEAST_LIMIT:g}, got {value!r}."
+            f"{_option(kind)} must be from {_LEAST_LIMIT:g} to {1.0 - _LEAST_LIMIT:g}, got "
+            f"{value!r}."
         )
     if truth is None or (truth <= value if kind == "at_least" else truth >= value):
         side = "above" if kind == "at_least" else "below"
@@ -110,7 +112,8 @@ def _of_models(kind: Kind, value: float, agreement: float, accuracy: float | Non
     most = 1.0 if accuracy is None else 2.0 * min(accuracy, 1.0 - accuracy)
     if not least <= apart <= most:
         raise UsageError(
-            f"--agreement {agreement}: that of such models lies between {1.0 - most:g} and {1.0 - least:g}."
+            f"--agreement {agreement}: that of such models lies between {1.0 - most:g} and "
+            f"{1.0 - least:g}."
         )
     return Goal(kind, value, apart=apart)
 
@@ -120,7 +123,8 @@ def _check_within(goal: Goal, metric: MetricSpec) -> None:
     low, high = metric.limits
     if not (low < goal.value < high if goal.kind in _LIMITS else goal.value < high - low):
         raise UsageError(
-            f"{_option(goal.kind)} {goal.value:g}: {metric.name} lies between {low:g} and {high:g} (three points: 0.03)."
+            f"{_option(goal.kind)} {goal.value:g}: {metric.name} lies between {low:g} and {high:g} "
+            "(three points: 0.03)."
         )
 
 
@@ -131,7 +135,8 @@ def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared
         return [(each, each) for each in runs]
     if len(runs) < 2:
         raise UsageError(
-            f"{_option(goal.kind)} takes two past runs. Give another --run, or --agreement in their place."
+            f"{_option(goal.kind)} takes two past runs. Give another --run, or --agreement in "
+            "their place."
         )
     return list(combinations(runs, 2))
 
@@ -139,7 +144,8 @@ def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared
 def _assumed(task: TaskSpec, metric: MetricSpec, goal: Goal, arguments: Plan) -> dict[str, Any]:
     if metric.kind != "proportion":
         raise UsageError(
-            f"{metric.name} is no share of items, so give past runs (--run): how much it varies is not known."
+            f"{metric.name} is no share of items, so give past runs (--run): how much it varies is "
+            "not known."
         )
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     spec = dataset_spec(task.dataset)
@@ -204,8 +210,9 @@ def _shown(goal: Goal, made: Mapping[str, Any], unit: str) -> str:
     size = min(made["items"], (made["this_set"] or made["beyond"])["items"])
     part = f" --subset {size} --seed 0" if size < made["items"] else ""
     return (
-        f"{made['task']}, {made['metric']}: {what}. From {made['from']}.\n\n{table}\n\n"
-        f"The whole set ({made['items']:,} items, {made['independent']:,} independent) is "
+        f"{made['task']}, {made['metric']}: {what}. From {made['from']}.\n\n{table}\n\nThe whole "
+        f"set ({made['items']:,} items, {made['independent']:,} independent) is "
         f"{'' if made['enough'] else 'not '}enough for questions like these: it gives {gives}.\n"
-        f"{'A sample' if part else 'All of them'}: medical-tasks run --tasks {made['task']}{part} --model MODEL"
+        f"{'A sample' if part else 'All of them'}: medical-tasks run --tasks {made['task']}{part} "
+        "--model MODEL"
     )

@@ -100,7 +100,10 @@ def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
 
 
 def write_manifest(root: Path) -> list[Path]:
-    """Writes the project's `tasks.json`, the packages of `setup.cfg`, README's table; returns what changed."""
+    """Writes the project's `tasks.json`, the packages of `setup.cfg`, README's table.
+
+    Returns what changed.
+    """
     return _written(_of_project(root))
 
 

@@ -72,8 +72,8 @@ _WRONG_VERSIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
     (
         "huggingface-hub",
         lambda version: _major(version) >= 2,
-        "the stock `lighteval` command does not start with 2.x; `medical-tasks lighteval` does. For the stock one: pip install "
-        "'huggingface-hub<2'",
+        "the stock `lighteval` command does not start with 2.x; `medical-tasks lighteval` does. "
+        "For the stock one: pip install 'huggingface-hub<2'",
     ),
     ("xxhash", lambda version: _major(version) >= 4, "it breaks lighteval: pip install 'xxhash<4'"),
 )
@@ -87,7 +87,10 @@ def _major(version: str) -> int:
 
 
 def examine() -> list[Finding]:
-    """Looks at everything, in a fixed order: suite, optional parts, versions, machine, processes, data."""
+    """Looks at everything, in a fixed order.
+
+    Suite, optional parts, versions, machine, processes, data.
+    """
     suite = Finding("ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}")
     parts = [*_parts(), _vllm_server(), *_versions(), *_machine(), *_processes(), *_data()]
     return [suite, *_plugins(), *parts]
@@ -197,7 +200,10 @@ def _data() -> Iterator[Finding]:
 
 
 def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> Iterator[Finding]:
-    """What is built of one dataset: outdated configurations are warned of one by one, as each is built by itself."""
+    """What is built of one dataset.
+
+    Outdated configurations are warned of one by one, as each is built by itself.
+    """
     subject = f"dataset {spec.name}"
     outdated = {config: made for config, made in built.items() if made.version != spec.version}
     for config, made in sorted(outdated.items()):
@@ -207,8 +213,8 @@ def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> 
         yield Finding(
             "warning",
             subject,
-            f"{config} in {folder} was built in version {made.version}, this suite reads {spec.version}. Build it "
-            f"again: {command}",
+            f"{config} in {folder} was built in version {made.version}, this suite reads "
+            f"{spec.version}. Build it again: {command}",
         )
     current = sorted(set(built) - set(outdated))
     if set(current) - {"demo"}:
@@ -222,7 +228,10 @@ def _dataset(spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]) -> 
 
 
 def _build_options(made: BuiltConfig) -> list[str]:
-    """What a configuration's build command takes: the values it was generated from, or the official files."""
+    """What a configuration's build command takes.
+
+    The values it was generated from, or the official files.
+    """
     if any(len(value) == _HASH_LENGTH for value in made.source.values()):
         return ["--source", "FOLDER_OR_FILE"]
     return [word for name, value in made.source.items() for word in (f"--{name}", value)]

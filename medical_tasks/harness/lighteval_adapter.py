@@ -143,7 +143,10 @@ class _Judged(SampleLevelComputation):
         return f"medical_tasks:{self.task.name}:{self.task.version}:{name}"
 
     def compute(self, responses: list[Any], docs: list[Doc], **_: Any) -> list[float]:
-        """Returns each document's metric, estimated where verdicts are missing; nan where it cannot be."""
+        """Returns each document's metric, estimated where verdicts are missing.
+
+        Nan where it cannot be.
+        """
         scores = self.answers.scores(docs, [response.final_text[0] for response in responses])
         if self.metric is None:
             return [float(score.unscored is None) for score in scores]

@@ -239,7 +239,8 @@ class JudgeKind:
     Attributes:
         name: what a judge's name begins with, up to the first slash.
         summary: one line that says how such a judge is named and what it is.
-        opener: opens a judge of its full name, the arguments that were given, and a folder for logs.
+        opener: opens a judge of its full name, the arguments that were given, and a folder for
+            logs.
             Nothing is sent yet, but what can be checked is.
         alone: whether the kind's name is all of a judge's name, as that of `lexical` is.
         samples: whether several votes differ; they are asked for with temperature 1 by default.

@@ -243,8 +243,8 @@ class Board:
         for row in rows:
             if (holder := held[admission.key_of(submission), row]) is not submission:
                 raise UsageError(
-                    f"{submission.id}: {row[0]} of {admission.named(holder)} is verified, and of this "
-                    "one it is not: a verified result is not replaced. Nothing was changed. "
+                    f"{submission.id}: {row[0]} of {admission.named(holder)} is verified, and of "
+                    "this one it is not: a verified result is not replaced. Nothing was changed. "
                     "Verify this one too, or withdraw the other first: medical-tasks leaderboard "
                     f"reject {holder.id}"
                 )

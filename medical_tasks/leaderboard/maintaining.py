@@ -65,8 +65,8 @@ def verified_report(
     # Hashes of answers that the package itself holds prove nothing: they must have been scored.
     if verification.unproven:
         raise UsageError(
-            f"{name}: of {', '.join(verification.unproven)} nothing could be scored again, and it was not "
-            f"accepted. Give what is lacking, or accept it with --unverified.\n{problems}"
+            f"{name}: of {', '.join(verification.unproven)} nothing could be scored again, and it "
+            f"was not accepted. Give what is lacking, or accept it with --unverified.\n{problems}"
         )
     return verification.as_json()
 

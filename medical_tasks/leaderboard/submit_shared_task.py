@@ -144,7 +144,10 @@ def run(arguments: SubmitSharedTask) -> int:
 
 
 def _check(path: Path, arguments: SubmitSharedTask) -> None:
-    """Checks a submission against the cases of a split; raises `IncompleteError` for its problems."""
+    """Checks a submission against the cases of a split.
+
+    Raises `IncompleteError` for its problems.
+    """
     target, name = shared_tasks()[arguments.to], arguments.task
     records, problems = target.read_records(path)
     named = [task.name for task in parse_task_names(name or target.recognised(path, records))]
@@ -227,8 +230,8 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
     if submission.problems:
         print(f"warning: {out}: written with {_counted(submission.problems)}", file=sys.stderr)
     tell(
-        f"{out}: {submission.answered} of the {len(there.items)} cases of {_where(there)}, as answered "
-        f"in {folder}",
+        f"{out}: {submission.answered} of the {len(there.items)} cases of {_where(there)}, as "
+        f"answered in {folder}",
         file=out,
         answered=submission.answered,
         cases=len(there.items),
@@ -236,8 +239,8 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
     )
     if submission.rewritten:
         tell(
-            f"{len(submission.rewritten)} answers were written anew in the official form, since the "
-            "official scorer reads them otherwise as they were: cases "
+            f"{len(submission.rewritten)} answers were written anew in the official form, since "
+            "the official scorer reads them otherwise as they were: cases "
             f"{listed(submission.rewritten, _SHOWN)}"
         )
     if private:

@@ -62,8 +62,8 @@ def rendered(template: str, *, room: str = "report", **values: Any) -> Markup:
 def escaped(text: str) -> Markup:
     r"""Makes text safe for HTML, inside an element and inside a quoted attribute.
 
-    `Markup` stays as it is. Lone surrogates and control characters become `\\ud800`, `\\x00`, since neither can stand in a
-    page.
+    `Markup` stays as it is. Lone surrogates and control characters become `\\ud800`, `\\x00`, since
+    neither can stand in a page.
     """
     if isinstance(text, Markup):
         return text

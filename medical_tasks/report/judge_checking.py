@@ -45,8 +45,9 @@ class CheckedJudges:
     Attributes:
         checks: the content of each `check.json` that was made, by the judge.
         failed: why a judge could not be checked, by its name.
-        choice: all of them beside the earlier checks, and which judge to take; {} where none was made.
-        files: the check's own file where one judge was checked alone, else the page and the choice.
+        choice: all of them beside the earlier checks, and which judge to take; {} where none was
+            made. files: the check's own file where one judge was checked alone, else the page and
+            the choice.
     """
 
     checks: Mapping[str, Mapping[str, Any]]
@@ -163,11 +164,13 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
             or "other sets"
         )
         raise UsageError(
-            f"{', '.join(f'--{name}' for name in stray)}: only for judge-check {takers}, got {arguments.set}. Leave it out."
+            f"{', '.join(f'--{name}' for name in stray)}: only for judge-check {takers}, got "
+            f"{arguments.set}. Leave it out."
         )
     if arguments.judging == "batched" and not sets[arguments.set].batched:
         raise UsageError(
-            f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is nothing to batch. Leave it out."
+            f"--judging {arguments.judging}: the pairs of {arguments.set} stand alone, there is "
+            "nothing to batch. Leave it out."
         )
     raters = (
         [] if arguments.raters is None else [name.strip() for name in arguments.raters.split(",")]
@@ -240,7 +243,8 @@ def _checked(
         began = time.monotonic()
         if arguments.style is not None and session.reads == "pair":
             raise UsageError(
-                f"--style {arguments.style}: {session.name} reads no prompt, only the two texts. Leave it out."
+                f"--style {arguments.style}: {session.name} reads no prompt, only the two texts. "
+                "Leave it out."
             )
         labels, unscored = labels_of(chosen.ask(session, request.mode, False))
         usage, beside = session.usage, dict[str, Any](single_vs_batched=None)

@@ -10,9 +10,9 @@ where 1 is the way from short to long.
 
 Example:
     On labels of answers with 50 words the judge is right, on those with 200 it calls 10 points too
-    much entailed. A run whose answers have about 200 words is on the upper side: where there are too
-    few labels of long answers to correct it by those alone, its interval becomes wider by about 10
-    points below.
+    much entailed. A run whose answers have about 200 words is on the upper side: where there are
+    too few labels of long answers to correct it by those alone, its interval becomes wider by about
+    10 points below.
 """
 
 from __future__ import annotations

@@ -213,7 +213,8 @@ def read_roles(
         if role not in wanted:
             known = f"They have: {', '.join(wanted)}." if wanted else "They have none."
             raise UsageError(
-                f"--role {text}: {role!r} is no role of {', '.join(task.name for task in tasks)}. {known}"
+                f"--role {text}: {role!r} is no role of {', '.join(task.name for task in tasks)}. "
+                f"{known}"
             )
         if not equals or not name:
             raise UsageError(f"--role {text}: name the model, as {role}=openai-api/HOST/NAME.")
@@ -227,7 +228,8 @@ def read_roles(
     if lacking and not model.startswith("baseline/"):
         role = lacking[0]
         raise UsageError(
-            f"the role {role} ({wanted[role]}) needs a model: --role {role}=MODEL, named as for --model."
+            f"the role {role} ({wanted[role]}) needs a model: --role {role}=MODEL, named as for "
+            "--model."
         )
     return roles
 
@@ -391,13 +393,16 @@ def _model_answers(
 def _opened_roles(
     choices: Mapping[str, RoleChoice], folder: RunFolder, opened: contextlib.ExitStack
 ) -> dict[str, RoleModel]:
-    """Opens the models of the roles in the main process, which alone asks them; the guard checks each."""
+    """Opens the models of the roles in the main process, which alone asks them.
+
+    The guard checks each.
+    """
     roles: dict[str, RoleModel] = {}
     for role, choice in choices.items() if is_main_process() else ():
         if is_local(choice.name) and processes() > 1:
             raise UsageError(
-                f"--role {role}={choice.name}: a model in this process plays no role where several processes "
-                "were started. Serve it, or start one process."
+                f"--role {role}={choice.name}: a model in this process plays no role where several "
+                "processes were started. Serve it, or start one process."
             )
         model = open_model(choice.name, choice.args, log_dir=folder.logs)
         opened.callback(model.close)
@@ -416,7 +421,8 @@ def rescore(
         responses: the answers, where they are not in the file `arguments.responses`.
 
     Returns:
-        The folder, and whether an item has no answer; None after a forecast and in further processes.
+        The folder, and whether an item has no answer; None after a forecast and in further
+        processes.
     """
     responses = responses or arguments.responses
     task, *others = parse_task_names(arguments.task)

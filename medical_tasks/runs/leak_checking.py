@@ -27,7 +27,10 @@ def leakcheck(options: Leakcheck) -> LeakReport:
 
 
 def _check_same_rows(run: Path, source: str) -> None:
-    """Refuses a built dataset that is not the one the run was on: comparing with its demo, say, would prove nothing."""
+    """Refuses a built dataset that is not the one the run was on.
+
+    Comparing with its demo, say, would prove nothing.
+    """
     given = named_path(source)
     folder = given if found_at(given) == "folder" else datasets_home() / source
     name = built_name(folder) if found_at(folder) == "folder" else None
@@ -52,6 +55,7 @@ def _check_same_rows(run: Path, source: str) -> None:
         if not built or rows_sha256(folder, config, split, spec=datasets()[name]) != sha256:
             said = "holds other rows of it" if built else "does not hold it"
             raise UsageError(
-                f"{run}: {task} ran on configuration {config} of {name}, and {folder} {said}, so that comparing with it would "
-                "prove nothing. Give --source the folder of the dataset as it was built for the run, or its official files."
+                f"{run}: {task} ran on configuration {config} of {name}, and {folder} {said}, so "
+                "that comparing with it would prove nothing. Give --source the folder of the "
+                "dataset as it was built for the run, or its official files."
             )

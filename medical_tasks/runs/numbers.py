@@ -163,12 +163,13 @@ def unclear_notes(entry: Json) -> list[str]:
 def value_notes(entry: Json) -> list[str]:
     """Says why metrics have no value, and which are estimated in part.
 
-    What has nothing to count anywhere speaks for itself. Metrics of which the same is to be said share
-    a sentence.
+    What has nothing to count anywhere speaks for itself. Metrics of which the same is to be said
+    share a sentence.
 
     Example:
         >>> value_notes(entry)
-        ["completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones stand for them. ..."]
+        ["completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones stand for them.
+        ..."]
     """
     metrics = entry["metrics"]
     notes: list[str] = []

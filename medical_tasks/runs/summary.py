@@ -6,8 +6,8 @@
     -> of the set                    `of_whole_set`, where the items are a random sample of one
     -> figures of groups             the same estimator; marked where they are too few to tell
     -> cut totals                    where a metric has a `total`
-    -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge fits
-    -> JSON                          `Summary.as_json`
+    -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge
+    fits -> JSON                          `Summary.as_json`
 
 Each step takes a `Summary` and gives one. Parts of a run are merged before they are scored: what
 `merging` makes is scored and summarised as if one command had asked it all.

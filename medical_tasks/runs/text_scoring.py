@@ -50,7 +50,8 @@ def scored(arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]])
     metrics = chosen_metrics(named, models, sourced=bool(columns["source"]))
     if columns["prediction"][0] in columns["reference"]:
         raise UsageError(
-            f"{where}: {columns['prediction'][0]} is named as prediction and as reference. Name two columns."
+            f"{where}: {columns['prediction'][0]} is named as prediction and as reference. Name "
+            "two columns."
         )
     texts = {
         name: [_texts(where, place, row, of) for place, row in sheet]
@@ -64,8 +65,9 @@ def scored(arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]])
         ]
         if bare and columns[name]:
             raise UsageError(
-                f"{where}: no {name} in {listed(bare, _SHOWN)} (column {', '.join(columns[name])}). Every row needs "
-                "one: fill it in, or take the row out."
+                f"{where}: no {name} in {listed(bare, _SHOWN)} (column "
+                f"{', '.join(columns[name])}). Every row needs one: fill it in, or take the row "
+                "out."
             )
     predictions = ["".join(found) for found in texts["prediction"]]
     estimates, values = score_texts(
@@ -130,14 +132,18 @@ def table_of(content: Mapping[str, Any]) -> str:
 def _columns(
     where: str, sheet: Sequence[tuple[str, Mapping[str, Any]]], name: str, given: str | None
 ) -> tuple[str, ...]:
-    """The columns of a part: those given, or the first of its usual names; none of a part that may be absent."""
+    """The columns of a part: those given, or the first of its usual names.
+
+    None of a part that may be absent.
+    """
     there = list(dict.fromkeys(column for _, row in sheet for column in row))
     if given is None:
         small = {column.strip().lower(): column for column in reversed(there)}
         found = next((small[usual] for usual in _NAMES.get(name, ()) if usual in small), None)
         if found is None and name in ("prediction", "reference"):
             raise UsageError(
-                f"{where}: which column is the {name}? Name it with --{name}. There are {', '.join(there)}."
+                f"{where}: which column is the {name}? Name it with --{name}. There are "
+                f"{', '.join(there)}."
             )
         return () if found is None else (found,)
     names = (
@@ -163,7 +169,8 @@ def _texts(where: str, place: str, row: Mapping[str, Any], columns: Sequence[str
                 each, str | int | None
             ):  # a whole number is an id, or a text that a spreadsheet took for one
                 raise UsageError(
-                    f"{where}, {place}: column {column} holds {type(each).__name__}, not text. Write it as text."
+                    f"{where}, {place}: column {column} holds {type(each).__name__}, not text. "
+                    "Write it as text."
                 )
             found.append("" if each is None else str(each))
     return found

@@ -103,7 +103,8 @@ def _after_plain(text: str) -> str:
 def as_written(text: str) -> str:
     r"""Takes the answer out of a reply, with the white space around it.
 
-    Authors' scripts send that to their judges too. White space beside reasoning that was taken out belongs to neither.
+    Authors' scripts send that to their judges too. White space beside reasoning that was taken out
+    belongs to neither.
 
         >>> as_written(" It was a marble.\n"), as_written("<think>So.</think>\n\nIt was a marble.")
         (' It was a marble.\n', 'It was a marble.')

@@ -99,7 +99,10 @@ def official_input(sentences: Sequence[str], form: str) -> str:
 
 
 def official_division(texts: Mapping[str, str]) -> Callable[[str], dict[str, str]] | None:
-    """How they divide notes, by the headings of their tagger; None for texts that are not divided."""
+    """How they divide notes, by the headings of their tagger.
+
+    None for texts that are not divided.
+    """
     return partial(_divided, headings=_headings(texts[_TAGGER])) if _TAGGER in texts else None
 
 

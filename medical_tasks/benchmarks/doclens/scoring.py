@@ -143,7 +143,10 @@ def _official(
 
 
 def _joined(settings: Settings, units: Sequence[Unit]) -> dict[Side, dict[str, tuple[str, ...]]]:
-    """The claims of files, by side and unit; before anything is answered there is nothing to join."""
+    """The claims of files, by side and unit.
+
+    Before anything is answered there is nothing to join.
+    """
     if not units:
         return {}
     return {

@@ -44,7 +44,10 @@ def kind_of(row: Mapping[str, Any]) -> Kind:
 
 
 def count_attributes(row: Mapping[str, Any]) -> int | None:
-    """Counts the entities a row gives, as the paper's table 1 does, used by the rule or not; None when they cannot be read."""
+    """Counts the entities a row gives, as the paper's table 1 does, used by the rule or not.
+
+    None when they cannot be read.
+    """
     try:
         return len(entities_of(row))
     except CalculatorInputError:

@@ -1,7 +1,7 @@
 """MedCalc-Bench from its official CSV files (v1.0, v1.2, Verified), and as items of a task.
 
-A file without exactly the fourteen columns (paper, appendix B.2) is refused: two built forms never have the same version.
-The file of corrected labels has columns of its own (`corrected.py`).
+A file without exactly the fourteen columns (paper, appendix B.2) is refused: two built forms never
+have the same version. The file of corrected labels has columns of its own (`corrected.py`).
 """
 
 from __future__ import annotations
@@ -174,7 +174,10 @@ _SHOWN_ROWS = 100
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
-    """Reads the rows of a configuration; a file that is not whole is a `UsageError` with row, column and value."""
+    """Reads the rows of a configuration.
+
+    A file that is not whole is a `UsageError` with row, column and value.
+    """
     if config == "demo":
         yield from demo_rows()
         return
@@ -191,8 +194,8 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[di
         number = typed["row_number"]
         if number in rows:
             raise UsageError(
-                f"{path}: Row Number {number} stands in row {rows[number]} and again in row {row.number}; it must be unique. "
-                "Download the file again."
+                f"{path}: Row Number {number} stands in row {rows[number]} and again in row "
+                f"{row.number}; it must be unique. Download the file again."
             )
         rows[number] = row.number
         yield typed
@@ -260,8 +263,9 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
 def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, Any]]:
     """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together.
 
-    A row with all of the columns is of a release: its label stands, and if its entities give another answer, stderr says so.
-    Nothing of `credentialed` rows is quoted; rows that say so of themselves are refused otherwise, since MedCalc-Bench is open.
+    A row with all of the columns is of a release: its label stands, and if its entities give
+    another answer, stderr says so. Nothing of `credentialed` rows is quoted; rows that say so of
+    themselves are refused otherwise, since MedCalc-Bench is open.
     """
     rows: dict[int, dict[str, Any]] = {}
     problems, doubted = [], []
@@ -273,11 +277,13 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
             given = {name: each for name, each in record.cells.items() if name.strip()}
             if unknown := sorted(name for name in given if fold(name) not in known):
                 raise UsageError(
-                    f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it out."
+                    f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it "
+                    "out."
                 )
             if len(folds := {fold(name): each for name, each in given.items()}) < len(given):
                 raise UsageError(
-                    f"{path}: two columns are one of the dataset (`Row Number`, `row_number`). Drop one."
+                    f"{path}: two columns are one of the dataset (`Row Number`, `row_number`). "
+                    "Drop one."
                 )
             where = f"{path}: {record.at}"
             cells = {
@@ -287,12 +293,14 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
             cells["Row Number"] = cells["Row Number"] or str(number)
             if fold(cells["Note Type"]) == fold(CREDENTIALED) and not credentialed:
                 raise UsageError(
-                    f"{path}: rows of credentialed notes; rows of medcalc_bench go to any model. Build them as medcalc_own."
+                    f"{path}: rows of credentialed notes; rows of medcalc_bench go to any model. "
+                    "Build them as medcalc_own."
                 )
             row, doubt = _own_row(_Row(where, cells, "Mend the row.", credentialed))
             if rows.setdefault(row["row_number"], row) is not row:
                 raise UsageError(
-                    f"{where}: Row Number {row['row_number']} stands twice. Number each row, or none."
+                    f"{where}: Row Number {row['row_number']} stands twice. Number each row, or "
+                    "none."
                 )
             doubted += [record.at] * doubt
         except UsageError as error:
@@ -302,8 +310,9 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
         raise UsageError("\n".join([*problems[:_SHOWN_ROWS], *more]))
     if doubted:
         print(
-            f"note: {path}: {len(doubted)} released labels that their entities do not bear out are kept ({doubted[0]} is the "
-            "first). `medical-tasks audit medcalc` lists those of a CSV file; accuracy_agreed leaves them out.",
+            f"note: {path}: {len(doubted)} released labels that their entities do not bear out "
+            f"are kept ({doubted[0]} is the first). `medical-tasks audit medcalc` lists those of "
+            "a CSV file; accuracy_agreed leaves them out.",
             file=sys.stderr,
         )
     return list(rows.values())
@@ -538,30 +547,33 @@ def _generated(
 SOURCE = DatasetSource(
     spec=MEDCALC_BENCH,
     summary=(
-        "MedCalc-Bench asks for medical calculations: each row has a patient note, a question for one of 55 calculators "
-        "(equations, scores, dates, dose conversions), the gold answer with the limits inside which an answer counts as "
-        "right, and the gold derivation. This is its test set in a uniform, typed form."
+        "MedCalc-Bench asks for medical calculations: each row has a patient note, a question for "
+        "one of 55 calculators (equations, scores, dates, dose conversions), the gold answer with "
+        "the limits inside which an answer counts as right, and the gold derivation. This is its "
+        "test set in a uniform, typed form."
     ),
     changes=(
         "Columns have lower-case names with underscores; their texts are as released.",
         "`relevant_entities`, a Python literal in the release, is canonical JSON.",
-        "`category` has the names of v1.0 in every configuration (`lab test` is `lab`, `dosage conversion` is `dosage`); "
-        "the released name is kept in `source_category`.",
+        "`category` has the names of v1.0 in every configuration (`lab test` is `lab`, `dosage "
+        "conversion` is `dosage`); the released name is kept in `source_category`.",
         "`demo` is not from the release: it was written for this package and is under the package's licence, Apache-2.0.",
-        "`own` holds a user's rows, golds computed from their entities; rows with all columns, as of a released training set, "
-        "keep theirs. Their terms are those of the notes.",
+        "`own` holds a user's rows, golds computed from their entities; rows with all columns, "
+        "as of a released training set, keep theirs. Their terms are those of the notes.",
         "`corrected` has the labels of Ye et al. (https://arxiv.org/abs/2512.19691) for rows of "
         "v1.0, under the MIT licence: id, category and output type are those of the calculator's "
-        "name, and limits are the answer itself where it is no measurement; columns that their file "
-        "does not have are empty.",
-        "`fresh` is not from the release either: this package generates it from a seed, with notes of its own and the answers "
-        "of its own calculators, under the same licence; so is `twins`, families of such notes that differ in one thing.",
+        "name, and limits are the answer itself where it is no measurement; columns that their "
+        "file does not have are empty.",
+        "`fresh` is not from the release either: this package generates it from a seed, with "
+        "notes of its own and the answers of its own calculators, under the same licence; so is "
+        "`twins`, families of such notes that differ in one thing.",
     ),
     licence_note="The paper (appendix B.1) adds that the data may be distributed for non-commercial purposes.",
     columns=COLUMNS,
     key="row_number",
     splits=dict.fromkeys(MEDCALC_BENCH.configs, ("test",)),
-    # Sizes of the releases: paper, abstract (v1.0); README of ncbi-nlp/MedCalc-Bench (v1.2) and card of
+    # Sizes of the releases: paper, abstract (v1.0); README of ncbi-nlp/MedCalc-Bench (v1.2) and
+    # card of
     # nsk7153/MedCalc-Bench-Verified on the Hub.
     published_rows={
         V1: {"test": 1047},
@@ -658,8 +670,9 @@ OWN_SOURCE = replace(
     SOURCE,
     spec=MEDCALC_OWN,
     summary=(
-        "Rows in MedCalc-Bench's form about credentialed notes: what `medical-tasks construct medcalc` makes of them, or "
-        "rows that their holder wrote. As with `own` of MedCalc-Bench, golds are computed from the entities."
+        "Rows in MedCalc-Bench's form about credentialed notes: what `medical-tasks construct "
+        "medcalc` makes of them, or rows that their holder wrote. As with `own` of MedCalc-Bench, "
+        "golds are computed from the entities."
     ),
     changes=(
         "`demo` was written for this package and is under the package's licence, Apache-2.0.",

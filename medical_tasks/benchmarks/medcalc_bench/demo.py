@@ -1,6 +1,7 @@
 """The `demo` configuration: synthetic records that run every MedCalc-Bench task without a download.
 
-Names of calculators and entities are those of v1.0; golds were worked out by hand from the published formulas.
+Names of calculators and entities are those of v1.0; golds were worked out by hand from the
+published formulas.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ def synthetic_row(
     answer: str,
     explanation: str,
 ) -> dict[str, Any]:
-    """A row with the names and types of the released ones; `asked` are note, question and entities."""
+    """A row with the names and types of the released ones.
+
+    `asked` are note, question and entities.
+    """
     note, question, entities = asked
     low, high = decimal_limits(answer) if calculator.output == "decimal" else (answer, answer)
     return {

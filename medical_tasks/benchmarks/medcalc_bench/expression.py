@@ -1,6 +1,7 @@
 """Works out the arithmetic of a reply, which the authors' scorer hands to Python, with a bounded interpreter of our own.
 
-Python parses the text and never runs it. NumPy's functions are scalar ones: an undefined result is `nan` or `inf`, as there.
+Python parses the text and never runs it. NumPy's functions are scalar ones: an undefined result is
+`nan` or `inf`, as there.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ def inside_str(text: str) -> str | None:
 
 
 def formula_value(text: str) -> float | None:
-    """The value of arithmetic as a model writes it (units, `^`, a comment, brackets left open); None without a finite one."""
+    """The value of arithmetic as a model writes it (units, `^`, a comment, brackets left open).
+
+    None without a finite one.
+    """
     expression = _UNITS.sub("", text.split("#")[0].translate(_SIGNS)).replace("^", "**")
     missing = expression.count("(") - expression.count(")")
     try:
@@ -97,7 +101,10 @@ class ExpressionError(ValueError):
 
 
 def evaluate(text: str, names: Mapping[str, Value]) -> Value:
-    """Works out an expression, whose `names` are constants and functions; `ExpressionError` where it has no value."""
+    """Works out an expression, whose `names` are constants and functions.
+
+    `ExpressionError` where it has no value.
+    """
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"longer than {MAX_CHARACTERS} characters")
     with warnings.catch_warnings():

@@ -1,6 +1,7 @@
 """What is right for a row: the form and limits of its answer, its entities, and what the published rule gives for them.
 
-The form follows the calculator: the `Output Type` column calls gestational age an integer (Khandekar et al. 2024, section 3.1).
+The form follows the calculator: the `Output Type` column calls gestational age an integer
+(Khandekar et al. 2024, section 3.1).
 """
 
 from __future__ import annotations
@@ -83,7 +84,10 @@ def known_kind(calculator_id: int) -> AnswerKind | None:
 
 
 def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKind:
-    """The form in which a calculator's answer is given; a `UsageError` where neither id nor output type says."""
+    """The form in which a calculator's answer is given.
+
+    A `UsageError` where neither id nor output type says.
+    """
     kind = known_kind(calculator_id)
     if kind is not None:
         return kind
@@ -91,8 +95,9 @@ def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKin
         if form == output_type:
             return form
     raise UsageError(
-        f"calculator {calculator_id} is not one of the 55 of MedCalc-Bench, and its output type is {output_type!r}: "
-        "expected 'integer', 'decimal' or 'date'. Check the row's Calculator ID and Output Type columns."
+        f"calculator {calculator_id} is not one of the 55 of MedCalc-Bench, and its output type is "
+        f"{output_type!r}: expected 'integer', 'decimal' or 'date'. Check the row's Calculator ID "
+        "and Output Type columns."
     )
 
 
@@ -115,14 +120,18 @@ def is_not_computable(gold: object) -> bool:
 def limits(
     gold: Decimal, lower: str | float | None = None, upper: str | float | None = None
 ) -> tuple[float, float]:
-    """The interval of right values, 5 % where a limit is missing; limits that coincide ask for the gold to its last digit, or 0."""
+    """The interval of right values, 5 % where a limit is missing.
+
+    Limits that coincide ask for the gold to its last digit, or 0.
+    """
     ends: list[Decimal] = []
     for given in (lower, upper):
         if given is not None and given != "":
             end = decimal_or_none(given)
             if end is None:
                 raise UsageError(
-                    f"the limit {given!r} is no number. Check the row's Lower Limit and Upper Limit."
+                    f"the limit {given!r} is no number. Check the row's Lower Limit and Upper "
+                    "Limit."
                 )
             ends.append(end)
     if len(ends) < 2:
@@ -164,7 +173,10 @@ def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
 
 
 def recompute(row: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> Result:
-    """Applies the published rule; a `CalculatorInputError` where there is none, no answer, or a unit that cannot be meant."""
+    """Applies the published rule.
+
+    A `CalculatorInputError` where there is none, no answer, or a unit that cannot be meant.
+    """
     return calculated(find(int(row["calculator_id"])), entities_of(row), conventions)
 
 
@@ -217,7 +229,10 @@ def label_agrees(row: Mapping[str, Any], answer: Answer) -> bool:
 
 
 def answer_text(answer: Answer) -> str:
-    """An answer as the dataset writes one: `25.28`, `4`, `05/30/2024` or `('15 weeks', '1 days')`."""
+    """An answer as the dataset writes one.
+
+    `25.28`, `4`, `05/30/2024` or `('15 weeks', '1 days')`.
+    """
     return f"{answer:.10g}" if isinstance(answer, float) else str(answer)
 
 
@@ -240,7 +255,10 @@ def parse_entities(text: str) -> dict[str, Any]:
 
 
 def canonical_entities(text: str) -> str:
-    """Rewrites the entities of one row as canonical JSON: sorted names, no spaces, text as it is."""
+    """Rewrites the entities of one row as canonical JSON.
+
+    Sorted names, no spaces, text as it is.
+    """
     text = json.dumps(
         parse_entities(text),
         sort_keys=True,

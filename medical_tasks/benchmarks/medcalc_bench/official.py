@@ -1,6 +1,7 @@
 """The decision of the authors' own scorer, bug for bug, without Python beyond the arithmetic of `expression`.
 
-Reference: github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/` run.py, evaluate.py, generate_code_prompt.py.
+Reference: github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/` run.py, evaluate.py,
+generate_code_prompt.py.
 """
 
 from __future__ import annotations
@@ -43,13 +44,15 @@ _DATE = re.compile(r"(0?[1-9]|1[0-2])/(0?[1-9]|[12][0-9]|3[01])/(\d{4})")
 _LIST_BEGIN = re.compile(r"\d, ?-?\d")
 _LIST = re.compile(r"\d(?:, ?-?\d++)++")
 _ML = re.compile(r"mL/min/1.73")
-# Patterns that start with digits are tried at every digit of a text; looking for the last number, or for the one before a
+# Patterns that start with digits are tried at every digit of a text; looking for the last number,
+# or for the one before a
 # word, is a single step on the reversed text.
 _LAST_NUMBER = re.compile(r"\D*+(\d++(?:\.\d++)*+)(-?)")
 _LAST_PERCENTAGE = re.compile(r"%(\d++(?:\.\d++)*+)(-?)")
 _NUMBER_AT_END = re.compile(r"(\d++(?:\.\d++)*+)(-?)")
 _DIGITS_AT_END = re.compile(r"\d++")
-# Two numbers that touch, or have units, one quote, one comma and spaces between them; else one number cut before its last digit.
+# Two numbers that touch, or have units, one quote, one comma and spaces between them; else one
+# number cut before its last digit.
 _PAIR = re.compile(
     r"""(?<!\d)(\d++)\s*+(?:weeks?+)?+["']?+,?+\s*+["']?+(\d++)|(?<!\d)(\d+)(\d)(?!\d)"""
 )
@@ -75,7 +78,10 @@ _REPLACEMENTS = (
 def official_decision(
     response: str, *, calculator_id: int, gold: object, lower: object, upper: object
 ) -> Decision:
-    """Decides about a model's reply as the authors' scorer does; no reply raises, and an unknown calculator is wrong."""
+    """Decides about a model's reply as the authors' scorer does.
+
+    No reply raises, and an unknown calculator is wrong.
+    """
     kind = known_kind(calculator_id)
     if kind is None:
         return _wrong("", f"the authors' scorer knows no calculator {calculator_id}")
@@ -91,7 +97,10 @@ def official_decision(
 def official_code_decision(
     response: str, *, calculator_id: int, gold: object, lower: object, upper: object
 ) -> Decision:
-    """Decides about the end of a dialogue about code; a missing argument there makes it check the text itself."""
+    """Decides about the end of a dialogue about code.
+
+    A missing argument there makes it check the text itself.
+    """
     answer = tagged_answer(response)
     if answer is None:
         try:
@@ -107,7 +116,10 @@ def official_code_decision(
 
 
 def tagged_answer(reply: str) -> str | None:
-    """The first text between the two tags on one line, as the authors' code script reads it; None without any."""
+    """The first text between the two tags on one line, as the authors' code script reads it.
+
+    None without any.
+    """
     for line in reply.split("\n"):
         opened = line.find("<answer>")
         closed = line.find("<\\answer>", opened)
@@ -117,13 +129,19 @@ def tagged_answer(reply: str) -> str | None:
 
 
 def _single_spaced(text: str) -> str:
-    """The text with each run of white space as one space; splitting is several times as fast as a pattern."""
+    """The text with each run of white space as one space.
+
+    Splitting is several times as fast as a pattern.
+    """
     words = " ".join(text.split())
     return f"{' ' * text[:1].isspace()}{words}{' ' * (text[-1:].isspace() and bool(words))}"
 
 
 def official_answer(response: str, kind: AnswerKind) -> str:
-    """Reads the answer out of a reply, as the authors store it; a ValueError or ArithmeticError where their reader raises."""
+    """Reads the answer out of a reply, as the authors store it.
+
+    A ValueError or ArithmeticError where their reader raises.
+    """
     text = _captured(response)
     if kind == "date":
         found = _DATE.match(text)
@@ -141,7 +159,10 @@ def official_answer(response: str, kind: AnswerKind) -> str:
 def official_check(
     answer: object, *, calculator_id: int | str, gold: object, lower: object, upper: object
 ) -> Decision:
-    """Compares an answer, as `official_answer` or "LLM Answer" has it, with the gold; what makes their check raise is wrong."""
+    """Compares an answer, as `official_answer` or "LLM Answer" has it, with the gold.
+
+    What makes their check raise is wrong.
+    """
     parsed = answer if isinstance(answer, str) else ""
     try:
         kind = known_kind(int(calculator_id))
@@ -234,7 +255,10 @@ def _decimal(text: str) -> str:
 
 
 def _last_of_chain(found: re.Match[str] | None, *, ends: bool = False) -> str:
-    """Of "1.2.3", found in reversed text, the authors read 1.2 and 3 from the left; where a unit follows, it `ends` with 2.3."""
+    """Of "1.2.3", found in reversed text, the authors read 1.2 and 3 from the left.
+
+    Where a unit follows, it `ends` with 2.3.
+    """
     runs = found[1][::-1].split(".") if found else []
     taken = 2 if ends or len(runs) % 2 == 0 else 1
     number = ".".join(runs[-taken:])

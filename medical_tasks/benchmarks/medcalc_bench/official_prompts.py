@@ -41,8 +41,8 @@ __all__ = [
 EXAMPLES: Final = "one_shot_finalized_explanation.json"
 _REPOSITORY: Final = "ncbi-nlp/MedCalc-Bench"
 _READABLE: Final = (
-    f"This version reads the files of {_REPOSITORY} from June 2024 (5523b77) to November 2025 (20b10f9): give --upstream a whole "
-    "checkout of one of these, or use --prompts own."
+    f"This version reads the files of {_REPOSITORY} from June 2024 (5523b77) to November 2025 "
+    "(20b10f9): give --upstream a whole checkout of one of these, or use --prompts own."
 )
 
 _LABELS_REPOSITORY: Final = "junzeye/validate-medcalc-labels"
@@ -57,7 +57,8 @@ _FUNCTIONS: Final[Mapping[str, str]] = {
     "one_shot": "one_shot",
 }
 _REPLY: Final = "{'step_by_step_thinking': example['Response']['step_by_step_thinking'], 'answer': example['Response']['answer']}"
-# What the arguments of their functions are called where they are called; a slot has the name of the value that fills it.
+# What the arguments of their functions are called where they are called; a slot has the name of the
+# value that fills it.
 _ARGUMENTS: Final[Mapping[str, str]] = {
     "patient_note": "note",
     "question": "question",
@@ -107,7 +108,10 @@ class OfficialQuestions:
         return _filled(self.messages, values)
 
     def example(self, item: Item) -> Example:
-        """The example that an item's chat shows; it is the item itself when note and question are."""
+        """The example that an item's chat shows.
+
+        It is the item itself when note and question are.
+        """
         note, reply = of_calculator(self.examples, item)
         asked = (item.fields["patient_note"], item.fields["question"])
         question = self.example_questions.get(str(item.fields["calculator_id"]), asked[1])
@@ -149,7 +153,10 @@ class OfficialCode:
 
 
 def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
-    """Reads the questions of one style; a missing file, or one of another form, is a `MissingError`."""
+    """Reads the questions of one style.
+
+    A missing file, or one of another form, is a `MissingError`.
+    """
     path = _find(upstream, "run.py")
     source, name, shows = _Source(path), _FUNCTIONS[style], style == "one_shot"
     for wanted in _FROM_THE_ROW:
@@ -165,7 +172,10 @@ def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
 
 
 def read_code(upstream: Path | None) -> OfficialCode:
-    """Reads the dialogue about code; a missing file, or one of another form, is a `MissingError`."""
+    """Reads the dialogue about code.
+
+    A missing file, or one of another form, is a `MissingError`.
+    """
     path = _find(upstream, "generate_code_prompt.py")
     source = _Source(path)
     function = source.function("apply_calc")
@@ -228,8 +238,10 @@ def of_calculator(examples: Mapping[str, Shown], item: Item) -> Shown:
     key = str(item.fields["calculator_id"])
     if key not in examples:
         raise MissingError(
-            f"item {item.id}: no worked example for calculator {key} ({item.fields['calculator_name']}); there is one for "
-            f"each of {', '.join(sorted(examples, key=int))}. Leave such items out, or use the task medcalc."
+            f"item {item.id}: no worked example for calculator {key} "
+            f"({item.fields['calculator_name']}); there is one for each of "
+            f"{', '.join(sorted(examples, key=int))}. Leave such items out, or use the task "
+            "medcalc."
         )
     return examples[key]
 
@@ -244,7 +256,8 @@ class _Source:
 
     def unknown(self, wanted: str) -> MissingError:
         return MissingError(
-            f"{self.path}: not the authors' file as it is known here; expected {wanted}. {_READABLE}"
+            f"{self.path}: not the authors' file as it is known here; expected {wanted}. "
+            f"{_READABLE}"
         )
 
     def expect(self, there: bool, wanted: str) -> None:
@@ -273,7 +286,8 @@ class _Source:
         fits = len(calls) == 1 and not calls[0].keywords and len(calls[0].args) == len(parameters)
         self.expect(fits, f"one call of {name} with {len(parameters)} arguments by position")
         given = [ast.unparse(argument) for argument in calls[0].args]
-        # A model's name goes into no text and stays unknown; of the example's reply only the dump is a text.
+        # A model's name goes into no text and stays unknown; of the example's reply only the dump
+        # is a text.
         return {
             f"json.dumps({parameter})" if text == _REPLY else parameter: (Slot(_ARGUMENTS[text]),)
             for parameter, text in zip(parameters, given, strict=True)
@@ -314,7 +328,10 @@ class _Source:
         return tuple(read)
 
     def example_questions(self) -> dict[str, str]:
-        """The questions over the examples of single calculators: `if calculator_id == "N": one_shot_question = "..."`."""
+        """The questions over the examples of single calculators.
+
+        `if calculator_id == "N": one_shot_question = "..."`.
+        """
         name, found, given = "one_shot_question", dict[str, str](), 0
         for node in ast.walk(self.tree):
             if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
@@ -432,6 +449,6 @@ def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
 
 def _odd_examples(path: Path, reason: str) -> MissingError:
     return MissingError(
-        f"{path}: not the authors' file of worked examples (calculator id to 'Patient Note' and 'Response', which has "
-        f"'step_by_step_thinking' and 'answer'): {reason}. {_READABLE}"
+        f"{path}: not the authors' file of worked examples (calculator id to 'Patient Note' and "
+        f"'Response', which has 'step_by_step_thinking' and 'answer'): {reason}. {_READABLE}"
     )

@@ -1,6 +1,7 @@
 """Prompts of MedCalc-Bench: direct, chain of thought, one-shot (paper, section 3.1), open book, code (appendix D).
 
-Ours are one user message, as lighteval has no system prompt of a task's own. Exemplars' keys are no seed of `fresh`.
+Ours are one user message, as lighteval has no system prompt of a task's own. Exemplars' keys are no
+seed of `fresh`.
 """
 
 from __future__ import annotations
@@ -133,7 +134,8 @@ def _official(task: TaskSpec, upstream: Path | None, config: str) -> PromptSet:
             else "what a note lacks or contradicts"
         )
         raise UsageError(
-            f"{task.name} has no official prompts: the authors do not ask {what}. Use --prompts own."
+            f"{task.name} has no official prompts: the authors do not ask {what}. Use --prompts "
+            "own."
         )
     asked = read_code(upstream) if style == "code" else read_questions(style, upstream)
     return PromptSet(
@@ -169,7 +171,10 @@ def _digest(texts: list[str]) -> str:
 
 @functools.cache
 def own_exemplars() -> Mapping[str, Exemplar]:
-    """The worked example of each calculator, by its id as text; invented, with the calculator's own answer."""
+    """The worked example of each calculator, by its id as text.
+
+    Invented, with the calculator's own answer.
+    """
     texts = packaged(__file__, "exemplars.json")
     return MappingProxyType({number: Exemplar(**parts) for number, parts in texts.items()})
 
@@ -242,7 +247,10 @@ def render_specification(calculator_id: int) -> str:
 
 
 def _rule(entry: AnyCalculator) -> str:
-    """The docstring without what it says of arguments, errors and source; each paragraph and list item on one line."""
+    """The docstring without what it says of arguments, errors and source.
+
+    Each paragraph and list item on one line.
+    """
     paragraphs = [
         list(_rule_lines(text)) for text in (inspect.getdoc(entry.function) or "").split("\n\n")
     ]
@@ -272,10 +280,12 @@ def _coefficients() -> str:
         b = {name: f"{value:.12g}" for name, value in dataclasses.asdict(table).items()}
         squared = f" + ({b['age_squared']}) × ln(age)²" if table.age_squared else ""
         return (
-            f"{sex}: L = {b['age']} × ln(age) + {b['cholesterol']} × ln(total cholesterol) + ({b['hdl']}) × ln(HDL) + "
-            f"{b['systolic']} × ln(systolic pressure) + {b['treated']} if blood pressure is treated + {b['smoker']} if a "
-            f"smoker + ({b['age_cholesterol']}) × ln(age) × ln(total cholesterol) + ({b['age_smoker']}) × ln(age, at most "
-            f"{b['smoker_age_cap']}) if a smoker{squared} + ({b['constant']}); S₀ = {b['survival']}."
+            f"{sex}: L = {b['age']} × ln(age) + {b['cholesterol']} × ln(total cholesterol) + "
+            f"({b['hdl']}) × ln(HDL) + {b['systolic']} × ln(systolic pressure) + {b['treated']} if "
+            f"blood pressure is treated + {b['smoker']} if a smoker + ({b['age_cholesterol']}) × "
+            f"ln(age) × ln(total cholesterol) + ({b['age_smoker']}) × ln(age, at most "
+            f"{b['smoker_age_cap']}) if a smoker{squared} + ({b['constant']}); S₀ = "
+            f"{b['survival']}."
         )
 
     return f"{column('Men', MEN)}\n{column('Women', WOMEN)}"

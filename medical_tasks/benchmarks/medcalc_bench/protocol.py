@@ -1,6 +1,7 @@
 """`medcalc_code`: the model writes a program, the program is run in the sandbox (Khandekar et al. 2024, appendix D.1).
 
-With our prompts a printed answer is final; with the authors' the whole dialogue stays and the answer stands in tags.
+With our prompts a printed answer is final; with the authors' the whole dialogue stays and the
+answer stands in tags.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ _PRINTS: Final = re.compile(r"\bprint\s*\(")
 _ESCAPE: Final = re.compile(r"\\(?!\r?\n).", re.DOTALL)
 _THOUGHTS_END: Final = "</think>"
 _THEIR_BLOCK: Final = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# A program for the sandbox, never for this process: it runs a model's as the authors' script does, without `__main__`, and with
+# A program for the sandbox, never for this process: it runs a model's as the authors' script does,
+# without `__main__`, and with
 # what it writes and its error in one text. The names are those that stand in the traceback there.
 _THEIR_RUN: Final = """import sys, traceback
 sys.stderr = sys.stdout
@@ -68,7 +70,10 @@ capture_exec_output_and_errors({program!r})
 def open_protocol(
     task: TaskSpec, *, prompts: str = "own", upstream: Path | None = None
 ) -> MultiStep:
-    """Opens the protocol of a task; no program is run where programs cannot be closed off (`MissingError`)."""
+    """Opens the protocol of a task.
+
+    No program is run where programs cannot be closed off (`MissingError`).
+    """
     official = read_code(upstream) if prompts == "official" else None
     require_sandbox()
     return CodeProtocol() if official is None else OfficialCodeProtocol(official)
@@ -130,7 +135,10 @@ class CodeProtocol:
         }
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
-        """Runs each dialogue's last program; the answer it printed is final, anything else is asked for again."""
+        """Runs each dialogue's last program.
+
+        The answer it printed is final, anything else is asked for again.
+        """
         programs = [program_of(dialogue.answers[-1]) for dialogue in dialogues]
         outcomes = self._programs.outcomes(programs, records)
         return list(map(self._turn, dialogues, map(outcomes.get, programs)))
@@ -216,7 +224,10 @@ def _is_run(reply: str) -> bool:
 
 
 def _is_answered(reply: str) -> bool:
-    """Whether both tags stand in a reply; where they are on different lines, it is neither read nor answered."""
+    """Whether both tags stand in a reply.
+
+    Where they are on different lines, it is neither read nor answered.
+    """
     return "<answer>" in reply and "<\\answer>" in reply
 
 
@@ -225,7 +236,10 @@ def _their_program(reply: str) -> str:
 
 
 def program_of(reply: str) -> str:
-    """The program of a reply: its blocks marked as Python, else unmarked ones that print, else the reply; thoughts left out."""
+    """The program of a reply.
+
+    Its blocks marked as Python, else unmarked ones that print, else the reply; thoughts left out.
+    """
     text = reply.rpartition(_THOUGHTS_END)[2]
     blocks = _blocks(text)
     if not blocks:
@@ -243,7 +257,10 @@ def program_of(reply: str) -> str:
 
 
 def _blocks(text: str) -> list[tuple[bool | None, str]]:
-    """The fenced blocks of a text: whether each is marked as Python (None where it is not marked), and what stands in it."""
+    """The fenced blocks of a text.
+
+    Whether each is marked as Python (None where it is not marked), and what stands in it.
+    """
     blocks: list[tuple[bool | None, str]] = []
     opened: re.Match[str] | None = None
     lines: list[str] = []
@@ -285,7 +302,10 @@ def _moved(line: str, lead: str) -> str:
 
 
 def _is_python(text: str) -> bool:
-    """Whether a text is a program that prints something; parsed, never run, its escapes out of the way of warnings."""
+    """Whether a text is a program that prints something.
+
+    Parsed, never run, its escapes out of the way of warnings.
+    """
     if not _PRINTS.search(text):
         return False
     try:

@@ -1,8 +1,9 @@
 r"""What the words around a quantity make of it: the rules by which answers are read.
 
 A rule looks at a sentence in small letters in which signs stand for what matters: `§` for the name
-of what is asked, `▣` for the quantity that is looked at, `¤` for any other quantity. So "The BMI is 24.7, not
-31.2." is "the § is ▣, not ¤." when 24.7 is looked at, and no word of a name can mislead a rule.
+of what is asked, `▣` for the quantity that is looked at, `¤` for any other quantity. So "The BMI is
+24.7, not 31.2." is "the § is ▣, not ¤." when 24.7 is looked at, and no word of a name can mislead a
+rule.
 
 Each `Rule` has a law, and sentences for which it holds and does not hold; a test runs them all.
 """
@@ -692,7 +693,10 @@ def _patterns_with(word: str) -> int:
 
 
 def patterns_for(text: str) -> int:
-    """The patterns one of whose words stands in a text in small letters: bits such as `MAY_REFUSE`."""
+    """The patterns one of whose words stands in a text in small letters.
+
+    Bits such as `MAY_REFUSE`.
+    """
     chosen = 0
     for word in {*_LETTERS.findall(text)} - _HARMLESS:
         chosen |= _patterns_with(word)

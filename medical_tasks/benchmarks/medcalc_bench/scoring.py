@@ -1,6 +1,7 @@
 """Scores answers of MedCalc-Bench: sane, as the authors do, by the published rule's answer, and where that bears the label out.
 
-No reply is evaluated as code, and none raises. `accuracy_recomputed` and `accuracy_agreed` are nan without a rule's answer.
+No reply is evaluated as code, and none raises. `accuracy_recomputed` and `accuracy_agreed` are nan
+without a rule's answer.
 """
 
 from __future__ import annotations
@@ -104,9 +105,9 @@ def corrected_labels(task: TaskSpec, arguments: Mapping[str, str]) -> CorrectedL
     labels = built_labels(Path(place).expanduser(), task.benchmark.source(task.dataset).spec)
     if labels is None:
         raise UsageError(
-            f"--task-args {CORRECTED_LABELS}={place}: the configuration {CORRECTED} of {task.dataset} "
-            f"is not built there. Build it: medical-tasks build {task.dataset} --config {CORRECTED} "
-            "--fetch"
+            f"--task-args {CORRECTED_LABELS}={place}: the configuration {CORRECTED} of "
+            f"{task.dataset} is not built there. Build it: medical-tasks build {task.dataset} "
+            f"--config {CORRECTED} --fetch"
         )
     return labels
 
@@ -181,7 +182,10 @@ def decide(
     upper: str | float | None = None,
     output_type: str | None = None,
 ) -> Decision:
-    """Decides whether a reply gives the right answer, in whatever form; a gold that cannot be read is a `UsageError`."""
+    """Decides whether a reply gives the right answer, in whatever form.
+
+    A gold that cannot be read is a `UsageError`.
+    """
     kind = row_kind(
         {
             "calculator_id": calculator_id,
@@ -211,7 +215,8 @@ def decided(
         days = [each.value for each in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
             raise UsageError(
-                f"the gold answer {gold!r} is no date (M/D/YYYY). Check the row's Ground Truth Answer."
+                f"the gold answer {gold!r} is no date (M/D/YYYY). Check the row's Ground Truth "
+                "Answer."
             )
         return _same(
             statement,
@@ -223,7 +228,8 @@ def decided(
         weeks = [each.value for each in ages(str(gold))]
         if len(weeks) != 1 or weeks[0] is None:
             raise UsageError(
-                f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth Answer."
+                f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth "
+                "Answer."
             )
         return _same(statement, weeks[0], "weeks and days", _weeks_and_days)
     return _decided_number(statement, kind, calculator_id, gold=gold, lower=lower, upper=upper)

@@ -341,7 +341,10 @@ def _own_tier(mention: _Mention, subject: Subject) -> int:
 
 
 def _is_conversion(before: _Mention, mention: _Mention) -> bool:
-    """Whether a quantity is what the one before it is in another form: "7.96 mg is equal to 53.1"."""
+    """Whether a quantity is what the one before it is in another form.
+
+    "7.96 mg is equal to 53.1".
+    """
     if mention.opens or not rules.CONVERTED.search(mention.lead):
         return False
     kinds = {unit_of(each.values[0].unit).dimension for each in (before, mention)} - {""}

@@ -68,7 +68,8 @@ _PHRASES: Final = {
         "(?:estimated )?glomerular filtration rate",
     ),
     13: (
-        "(?:(?:estimated|expected) )?(?:due date|date of (?:delivery|confinement|birth)|delivery date)",
+        "(?:(?:estimated|expected) )?(?:due date|date of (?:delivery|confinement|birth)|delivery "
+        "date)",
         "edc",
     ),
     15: ("child[- ](?:turcotte[- ])?pugh",),

@@ -1,6 +1,7 @@
 """Scores twins: notices beside answers, each reply beside the model's own reply to its family's base (`docs/medcalc_fresh.md`).
 
-A notice is `missing: NAME` or `contradiction: NAME`; names are compared word by word with those of the calculator's inputs.
+A notice is `missing: NAME` or `contradiction: NAME`; names are compared word by word with those of
+the calculator's inputs.
 """
 
 from __future__ import annotations
@@ -128,7 +129,10 @@ def _notice(text: str) -> tuple[str, Names] | None:
 
 
 def _names(text: str) -> Names:
-    """The names of a list without their values, up to where a remark begins; what stands in brackets says the same again."""
+    """The names of a list without their values, up to where a remark begins.
+
+    What stands in brackets says the same again.
+    """
     plain = _VALUE.sub(" ", re.sub(r"\([^()]*\)", " ", text))
     parts = re.split(r",|/|\band\b|\bor\b|&", _REMARK.split(plain)[0])
     return frozenset(words for part in parts if (words := _words(part)))

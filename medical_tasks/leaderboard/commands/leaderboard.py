@@ -108,8 +108,8 @@ def _check(arguments: Leaderboard) -> None:
     verifying = [name for name in (*_VERIFYING, *_GUARD) if name in given(arguments)]
     if verifying and arguments.unverified:
         raise UsageError(
-            f"--{verifying[0].replace('_', '-')} is for verifying, and --unverified leaves that out. "
-            "Give one of them."
+            f"--{verifying[0].replace('_', '-')} is for verifying, and --unverified leaves that "
+            "out. Give one of them."
         )
 
 

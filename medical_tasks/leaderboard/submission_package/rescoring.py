@@ -336,8 +336,8 @@ def ask_again(
     if not options.judge:
         return (
             "not checked",
-            f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it about a "
-            "sample",
+            f"{recipe['name']} was not asked again; give --judge (and --judge-args) to ask it "
+            "about a sample",
         )
     request = judge_request(recipe, options, name=options.judge)
     with RunJudge(request, store=scratch / "asked.sqlite", log_dir=scratch) as judge:
@@ -349,8 +349,8 @@ def ask_again(
         if difference is not None:
             raise UsageError(
                 f"--judge {options.judge}: is another judge than that of {answered.task.name}: "
-                f"{in_words(difference)}. Give the same one, with the same --judge-args, or leave it "
-                "out."
+                f"{in_words(difference)}. Give the same one, with the same --judge-args, or leave "
+                "it out."
             )
         sample = _sampled(answered, options)
         score_responses(sample, task_judge.judging)

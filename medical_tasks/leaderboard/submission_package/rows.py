@@ -113,8 +113,8 @@ def check_verdicts(name: str, entry: Entry, rows: Sequence[Row], verdicts: Seque
     for row in rows:
         if row["verdicts_sha256"] != contents.verdicts_sha256(by_item.get(row["id"], ())):
             raise not_sound(
-                f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those whose "
-                "hash it tells"
+                f"{contents.ITEMS}: the verdicts on {shown(row['id'])} of {name} are not those "
+                "whose hash it tells"
             )
         if not row["answer_sha256"] and row["id"] in by_item:
             raise _wrong_verdicts(f"{shown(row['id'])} of {name} is judged and has no answer")

@@ -45,8 +45,8 @@ def _characters_problem(text: str) -> str:
     for char in text:
         if not patterns["all"].fullmatch(char):
             return (
-                f"has {_character(char)}: a name is of letters and digits in common use, spaces and "
-                "ASCII punctuation"
+                f"has {_character(char)}: a name is of letters and digits in common use, spaces "
+                "and ASCII punctuation"
             )
     return ""
 
@@ -58,8 +58,8 @@ def _scripts_problem(text: str) -> str:
         # The first character that fits no script that all before it fit.
         if not any(form.fullmatch(text, 0, end) for form in scripts.values()):
             return (
-                f"mixes scripts at {_character(text[end - 1])}: write it in one script, or in Latin "
-                "with Chinese, Japanese or Korean"
+                f"mixes scripts at {_character(text[end - 1])}: write it in one script, or in "
+                "Latin with Chinese, Japanese or Korean"
             )
     other = [char for char in text if char.isalnum() and not char.isascii()]
     if other and _name_data()[1].issuperset(other):

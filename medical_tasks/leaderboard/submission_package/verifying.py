@@ -162,8 +162,8 @@ class _TaskPackage:
         outcomes: dict[str, Found] = dict.fromkeys(parts, ("not checked", why))
         outcomes["results"] = (
             "match",
-            "values, intervals and coverage are those of the package's own items; not computed from "
-            "answers",
+            "values, intervals and coverage are those of the package's own items; not computed "
+            "from answers",
         )
         return outcomes
 

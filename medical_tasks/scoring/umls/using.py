@@ -56,12 +56,14 @@ def _check_out(out: Path) -> None:
     )
     if others:
         raise UsageError(
-            f"{out}: holds something else than an index ({', '.join(others[:3])}). Give --out another folder."
+            f"{out}: holds something else than an index ({', '.join(others[:3])}). Give --out "
+            "another folder."
         )
     left = sorted(path.name for path in out.glob(f"{_STAGE}*"))
     if left:
         print(
-            f"note: {out} holds {', '.join(left)} of a build that was killed or still runs; where none runs, delete it.",
+            f"note: {out} holds {', '.join(left)} of a build that was killed or still runs; where "
+            "none runs, delete it.",
             file=sys.stderr,
         )
 
