@@ -189,7 +189,6 @@ def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
     words += ["--model-role", "patient=openai-api/local/patient"]
     with serving() as server:
         environment = os.environ | {
-            "PYTHONPATH": str(ROOT),
             "LOCAL_BASE_URL": server.base_url,
             "LOCAL_API_KEY": "k",
             "MEDICAL_TASKS_JUDGE": "openai-api/test-host/judge",
