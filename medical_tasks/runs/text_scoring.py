@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +58,8 @@ def scored(arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]])
         for name, of in columns.items()
     }
     for name in ("reference", "cluster"):
-        bare = [
-            place
-            for (place, _), found in zip(sheet, texts[name], strict=True)
-            if not any(map(str.strip, found))
-        ]
-        if bare and columns[name]:
-            raise UsageError(
-                f"{where}: no {name} in {listed(bare, _SHOWN)} (column "
-                f"{', '.join(columns[name])}). Every row needs one: fill it in, or take the row "
-                "out."
-            )
+        if columns[name]:
+            _check_filled(where, sheet, name, columns[name], texts[name])
     predictions = ["".join(found) for found in texts["prediction"]]
     estimates, values = score_texts(
         predictions,
@@ -79,32 +70,62 @@ def scored(arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]])
         arguments=models,
         seed=seed,
     )
-    notes = {
-        "predictions are empty; they are scored as they are.": sum(
-            not text.strip() for text in predictions
-        )
-    }
-    if any(name.startswith("rouge") for name in metrics):
-        unread = sum(not any(map(rouge_tokens, known)) for known in texts["reference"])
-        notes[
-            "references have no letter a to z and no digit; ROUGE reads nothing else, and is 0 there."
-        ] = unread
     units = {metric.name: metric.unit for metric in MODEL_METRICS.values() if metric.unit}
+    figures = {
+        name: as_json(estimate) | ({"unit": units[name]} if name in units else {})
+        for name, estimate in estimates.items()
+    }
+    rows = [
+        {"row": place} | {name: column[number] for name, column in values.items()}
+        for number, (place, _) in enumerate(sheet)
+    ]
     return {
         "schema_version": SCHEMA_VERSION,
         "suite_version": __version__,
         "table": where,
         "texts_sha256": hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
         "columns": {name: list(of) for name, of in columns.items() if of},
-        "notes": [f"{count} of {len(sheet)} {what}" for what, count in notes.items() if count],
+        "notes": _notes(predictions, texts["reference"], metrics),
         "settings": {"confidence": 0.95, "resamples": 2000, "seed": seed},
         "models": identity_of_models(MODEL_METRICS, models),
-        "metrics": {name: as_json(each) | ({"unit": units[name]} if name in units else {}) for name, each in estimates.items()},
-        "rows": [
-            {"row": place} | {name: column[number] for name, column in values.items()}
-            for number, (place, _) in enumerate(sheet)
-        ],
-    }  # fmt: skip
+        "metrics": figures,
+        "rows": rows,
+    }
+
+
+def _check_filled(
+    where: str,
+    sheet: Sequence[tuple[str, Mapping[str, Any]]],
+    name: str,
+    columns: Sequence[str],
+    texts: Sequence[Sequence[str]],
+) -> None:
+    """Refuses rows whose cells of a part that every row needs are blank."""
+    blank = [
+        place
+        for (place, _), cells in zip(sheet, texts, strict=True)
+        if not any(map(str.strip, cells))
+    ]
+    if blank:
+        raise UsageError(
+            f"{where}: no {name} in {listed(blank, _SHOWN)} (column {', '.join(columns)}). Every "
+            "row needs one: fill it in, or take the row out."
+        )
+
+
+def _notes(
+    predictions: Sequence[str], references: Sequence[Sequence[str]], metrics: Iterable[str]
+) -> list[str]:
+    """What a reader of the scores should know of the texts, each with how many it is true of."""
+    empty = sum(not text.strip() for text in predictions)
+    notes = {"predictions are empty; they are scored as they are.": empty}
+    if any(name.startswith("rouge") for name in metrics):
+        unread = sum(not any(map(rouge_tokens, texts)) for texts in references)
+        notes[
+            "references have no letter a to z and no digit; ROUGE reads nothing else, and is 0 "
+            "there."
+        ] = unread
+    return [f"{count} of {len(predictions)} {note}" for note, count in notes.items() if count]
 
 
 def table_of(content: Mapping[str, Any]) -> str:
