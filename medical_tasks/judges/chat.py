@@ -250,30 +250,37 @@ class LocalJudge(Backend):
         def on_result(result: Answer | Failure) -> None:
             call = calls[result.key]
             prompt, output = estimate_chat(call.messages), call.question.max_tokens
-            if isinstance(result, Failure):
-                budget.settle(prompt_tokens=prompt, output_tokens=output, used=0)
-                on_reply(NoReply(key=result.key, reason=result.reason, attempts=1))
-                return
-            read, written = result.prompt_tokens, result.output_tokens
-            used = None if written is None else (prompt if read is None else read) + written
-            budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
-            text, finish = result.text, result.finish
-            on_reply(
-                Reply(
-                    key=result.key,
-                    text=text,
-                    finish=finish,
-                    prompt_tokens=read,
-                    output_tokens=written,
-                )
+            budget.settle(
+                prompt_tokens=prompt, output_tokens=output, used=self._used(result, prompt)
             )
+            on_reply(self.reply(result))
 
-        limits = {key: call.question.max_tokens for key, call in calls.items()}
-        asked = [
-            Request(key=key, messages=calls[key].messages, max_new_tokens=most)
-            for key, most in limits.items()
-        ]
-        self._model.generate(asked, on_result)
+        self._model.generate([self.request(call) for call in calls.values()], on_result)
+
+    def _used(self, result: Answer | Failure, prompt: int) -> int | None:
+        """The tokens that a call took; None where nobody knows."""
+        if isinstance(result, Failure):
+            return 0 if self.endpoint is None or result.reason == "connection" else None
+        read, written = result.prompt_tokens, result.output_tokens
+        return None if written is None else (prompt if read is None else read) + written
+
+    def request(self, call: Call) -> Request:
+        """The question of a call."""
+        return Request(
+            key=call.key, messages=call.messages, max_new_tokens=call.question.max_tokens
+        )
+
+    def reply(self, result: Answer | Failure) -> Reply | NoReply:
+        """What a judge makes of a model's answer."""
+        if isinstance(result, Failure):
+            return NoReply(key=result.key, reason=result.reason, attempts=1)
+        return Reply(
+            key=result.key,
+            text=result.text,
+            finish=result.finish,
+            prompt_tokens=result.prompt_tokens,
+            output_tokens=result.output_tokens,
+        )
 
     def close(self) -> None:
         """Frees the model's memory."""

@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from medical_tasks.errors import UsageError
@@ -69,6 +69,13 @@ class Answer:
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     finish: str = ""
+    reasoning: str = ""  # its text, where it is shown, apart from the answer
+    reasoning_tokens: int | None = None  # part of the output's
+    cached_tokens: int | None = None  # part of the prompt's
+    provider: str = ""  # who answered, where a router says so
+    served_model: str = ""  # the model that the reply names
+    # settings that the server refused, to what was done: {"temperature": "left out"}
+    adapted: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

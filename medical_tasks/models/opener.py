@@ -23,6 +23,7 @@ KINDS: dict[str, str] = {
     "vllm-server": "vllm-server/NAME: a vLLM server started and stopped for the run",
     "transformers-server": "transformers-server/PATH: a `transformers serve` started and stopped for the run",
     "openai-api": "openai-api/HOST_ALIAS/MODEL: any OpenAI-compatible server",
+    "inspect": "inspect/PROVIDER/MODEL: any model provider of inspect_ai (anthropic, google, openai and others)",
     "baseline": "baseline/NAME: no model (reference, empty, random, copy-example)",
 }
 
@@ -32,7 +33,8 @@ KINDS: dict[str, str] = {
 # answer's key.
 NEUTRAL_ARGS = frozenset(
     {
-        "address", "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "cpus_per_worker",
+        "adaptive_connections", "address", "api_key_env", "batch_size", "cache_prompt", "chunk_size", "concurrency",
+        "context", "cpus_per_worker",
         "gpu_memory_utilization", "gpus_per_worker", "log_level", "max_num_batched_tokens", "max_num_seqs", "max_retries",
         "model_parallel", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
     }

@@ -421,7 +421,7 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
         "follow_redirects": False,
         "trust_env": not is_loopback_host(base_url),
     }
-    settings["event_hooks"] = {"request": [_asks_guard(base_url, purpose)]}
+    settings["event_hooks"] = {"request": [asks_guard(base_url, purpose)]}
     if address is not None and address.socket:
         settings["transport"] = http.AsyncHTTPTransport(
             uds=address.socket,
@@ -446,7 +446,8 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     return DefaultAsyncHttpxClient(**settings)
 
 
-def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
+def asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
+    """Makes the hook of an HTTP client that has the guard decide about each request's address."""
     address = read_address(base_url)
     on_socket = address is not None and bool(address.socket)
 

@@ -1,0 +1,356 @@
+"""Models behind inspect_ai's providers: `inspect/PROVIDER/MODEL`, as the model under test and as a judge.
+
+inspect repeats what failed by itself, and no log of its own is written. Text of credentialed data
+goes only where its provider's client shows that it leads: to this machine, or to an attested host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import importlib.util
+import os
+import threading
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, cast
+
+from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.guard import policy
+from medical_tasks.guard.addresses import read_address
+from medical_tasks.models import inspect_reply
+from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
+from medical_tasks.models.call_pool import Callee, run_jobs
+from medical_tasks.models.chat_client import CallFailed, Completion, encodable_chat
+from medical_tasks.models.checkpoint import MESSAGES
+from medical_tasks.models.endpoint_choices import ChoiceAsker, ChoiceSettings, is_letter
+from medical_tasks.models.inspect_options import PREFIX, InspectSettings, read_settings
+from medical_tasks.spec import Message
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput
+    from inspect_ai.model import Model as Provider
+
+IN_PROCESS: Final = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
+"""Providers that send nothing anywhere."""
+CONNECT_S: Final = 5.0
+"""Seconds until a server must take a connection, before it is sent the first question."""
+
+_FEWEST_TOKENS: Final[Mapping[str, int]] = {"openai": 16}
+"""The smallest allowance that a provider takes, where that is more than one token."""
+
+
+# What is under way in a task, for the hooks of its client.
+_SEEN: Final[ContextVar[inspect_reply.Seen | None]] = ContextVar("seen", default=None)
+
+
+class InspectModel(Model):
+    """A model behind an inspect provider.
+
+    What runs in this process is opened, and loads its weights, with the first question.
+    """
+
+    def __init__(self, name: str, settings: InspectSettings, *, purpose: str = "model") -> None:
+        self.name = name
+        self.purpose = purpose  # or `judge`: told to the data guard
+        self.settings = settings
+        self._model_name = name.removeprefix(PREFIX)
+        self.provider, _, self._served = self._model_name.partition("/")
+        self.identity: Mapping[str, str] = {
+            "backend": "inspect",
+            "model": self._model_name,
+            **settings.identity,
+        }
+        self._opened: Provider | None = None
+        self._visible = False  # whether each request's address is seen before it is sent
+        self._reached = False
+        if self.provider not in IN_PROCESS:
+            self._opened = self._open()
+            url = self._watch(self._opened)
+            self._visible = url is not None
+            self.endpoint = url or f"{PREFIX}{self.provider}"
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Answers all requests, in order of completion."""
+
+        async def ask(client: InspectClient, request: Request) -> Answer:
+            return await client.answer(request)
+
+        self._run(requests, ask, on_result)
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Says how probable letters are as the answer's first token, where the provider tells."""
+        texts = {text for request in requests for text in request.continuations}
+        if not all(map(is_letter, texts)):
+            raise UsageError(MESSAGES["inspect_texts"].format(name=self.name))
+        choices = ChoiceSettings(alternatives=self.settings.alternatives)
+        asker = ChoiceAsker(self._callee(), choices, sampling={})
+
+        async def ask(client: InspectClient, request: Request) -> Answer:
+            scores = await asker.ask(client, request)
+            return Answer(key=request.key, text=scores.to_text())
+
+        self._run(requests, ask, on_result)
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        """Tells nothing: no provider says how long a question may be."""
+        return [None] * len(requests)
+
+    def _run(
+        self,
+        requests: Sequence[Request],
+        ask: Callable[[InspectClient, Request], Awaitable[Answer]],
+        on_result: OnResult,
+    ) -> None:
+        if not requests:
+            return
+        self._check_guard()
+
+        def deliver(request: Request, outcome: Answer | CallFailed) -> None:
+            if isinstance(outcome, CallFailed):
+                key, reason, detail = request.key, outcome.reason, outcome.detail
+                on_result(Failure(key=key, reason=reason, detail=detail))
+            else:
+                on_result(outcome)
+
+        run_jobs(self._callee(), requests, ask, deliver)
+
+    def _callee(self) -> Callee[InspectClient]:
+        where = f"inspect's provider {self.provider} (model {self._served!r})"
+        if self.endpoint is not None:
+            where = f"{self.endpoint}, {where}"
+        return Callee(
+            where=where,
+            base_url=self.endpoint or "",
+            concurrency=self.settings.at_once,
+            open=self._client,
+            loop=shared_loop(os.getpid()),
+        )
+
+    @contextlib.asynccontextmanager
+    async def _client(self) -> AsyncIterator[InspectClient]:
+        if self._opened is None:
+            self._opened = self._open()
+        if self.endpoint is not None and not self._reached:
+            await check_reachable(self.endpoint)
+            self._reached = True
+        yield InspectClient(self._opened, self.settings, provider=self.provider)
+
+    def _open(self) -> Provider:
+        from inspect_ai._util.error import PrerequisiteError
+        from inspect_ai.model import get_model
+
+        open_it = cast("Callable[..., Provider]", get_model)
+        try:
+            return open_it(
+                self._model_name,
+                config=_base_config(self.settings),
+                base_url=self.settings.base_url,
+                api_key=self.settings.api_key,
+                memoize=False,
+                **self.settings.provider_args,
+            )
+        except (PrerequisiteError, ImportError) as error:
+            raise MissingError(f"{self.name} cannot be opened by inspect: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{self.name} is no model for inspect: {error}") from error
+
+    def _watch(self, opened: Provider) -> str | None:
+        """Hooks into the client of a provider, so that the guard sees each request's address.
+
+        Returns the address, None for a provider that shows none.
+        """
+        from medical_tasks.models.wire import asks_guard
+
+        client = getattr(opened.api, "client", None)
+        base_url, http = getattr(client, "base_url", None), getattr(client, "_client", None)
+        hooks = getattr(http, "event_hooks", None)
+        if base_url is None or http is None or hooks is None:
+            return None
+        url = str(base_url).rstrip("/")
+        http.event_hooks = {
+            "request": [*hooks["request"], asks_guard(url, self.purpose)],
+            "response": [*hooks["response"], _note_headers],
+        }
+        return url
+
+    def _check_guard(self) -> None:
+        """Refuses text of credentialed data where it could leave this machine unseen."""
+        if self.endpoint is None or not policy.protecting():
+            return
+        if not self._visible or _passes_on():
+            policy.require_visible_endpoint(self.name, self.purpose)
+        policy.require_endpoint(self.endpoint, self.purpose)
+        proxy = _proxy_for(self.endpoint)
+        if proxy is not None:
+            policy.require_endpoint(proxy, f"proxy on the way to the {self.purpose}")
+
+    def close(self) -> None:
+        """Ends the connections."""
+        if self._opened is not None:
+            closing = self._opened.api.aclose()
+            asyncio.run_coroutine_threadsafe(closing, shared_loop(os.getpid())).result()
+        self._opened = None
+
+
+class InspectClient:
+    """One call after another to an opened model, in `shared_loop`."""
+
+    def __init__(self, model: Provider, settings: InspectSettings, *, provider: str) -> None:
+        self._model = model
+        self._settings = settings
+        self._provider = provider
+
+    async def answer(self, request: Request) -> Answer:
+        """Asks for a text; raises `CallFailed` when it gets none."""
+        from inspect_ai.model import GenerateConfig
+
+        budget, seed = (
+            self._settings.config.get("reasoning_tokens"),
+            self._settings.config.get("seed"),
+        )
+        config = GenerateConfig(
+            # The task's allowance is the answer's; what a budget allows for reasoning comes on top.
+            max_tokens=request.max_new_tokens + (budget if isinstance(budget, int) else 0),
+            stop_seqs=list(request.stop) or None,
+            seed=seed + request.repeat - 1 if isinstance(seed, int) else None,
+        )
+        output, seen = await self._call(request.messages, config)
+        return inspect_reply.to_answer(request.key, output, seen, self._model.config.merge(config))
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        logprobs: int | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> Completion:
+        """Asks with what a provider says of the first token; `extra` is of other endpoints."""
+        from inspect_ai.model import GenerateConfig
+
+        config = GenerateConfig(
+            max_tokens=max(max_tokens, _FEWEST_TOKENS.get(self._provider, 1)),
+            logprobs=None if logprobs is None else True,
+            top_logprobs=logprobs,
+        )
+        output, _ = await self._call(messages, config)
+        return inspect_reply.to_completion(output)
+
+    async def _call(
+        self, messages: Sequence[Message], config: GenerateConfig
+    ) -> tuple[ModelOutput, inspect_reply.Seen]:
+        from inspect_ai.model._model import use_model_event_sink
+
+        chat = encodable_chat(messages)
+        seen = inspect_reply.Seen()
+        _SEEN.set(seen)
+        try:
+            async with asyncio.timeout(self._settings.total_time):
+                # Without a sink inspect would keep every event for as long as the process lives.
+                with use_model_event_sink(seen):
+                    output = await self._model.generate(_chat(chat), config=config, cache=False)
+        except Exception as error:  # each provider raises its own library's
+            sent = [message["content"] for message in chat]
+            given = [*self._settings.config, "stop"]
+            raise inspect_reply.to_failure(error, sent=sent, given=given) from None
+        inspect_reply.check_output(output)
+        return output, seen
+
+
+@functools.cache
+def shared_loop(process: int) -> asyncio.AbstractEventLoop:
+    """The loop of all models behind inspect in this process, whose limits of connections they share.
+
+    It runs on a thread of its own, which ends with the process.
+    """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="inspect calls", daemon=True).start()
+    return loop
+
+
+async def check_reachable(url: str) -> None:
+    """Finds out, before it is sent any text, whether a server is there; not where a proxy leads to it."""
+    address = read_address(url)
+    if address is None or address.scheme not in ("http", "https") or _proxy_for(url) is not None:
+        return
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            _, writer = await asyncio.open_connection(address.host, address.port)
+    except (OSError, TimeoutError) as error:
+        late = f"no connection within {CONNECT_S:g} s"
+        why = late if isinstance(error, TimeoutError) else os.strerror(error.errno or 0)
+        raise MissingError(MESSAGES["inspect_unreached"].format(url=url, why=why)) from None
+    writer.close()
+
+
+async def _note_headers(response: object) -> None:
+    seen = _SEEN.get()
+    headers = getattr(response, "headers", {})
+    if seen is not None and "x-inference-provider" in headers:
+        seen.headers = {"x-inference-provider": headers["x-inference-provider"]}
+
+
+def _passes_on() -> bool:
+    """Says whether inspect would hand requests to others: hooks of other packages, telemetry."""
+    from inspect_ai.hooks._hooks import get_all_hooks
+
+    return "INSPECT_TELEMETRY" in os.environ or any(hook.enabled() for hook in get_all_hooks())
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that a provider's client takes for an address, this machine's included."""
+    address = read_address(url)
+    if address is None or urllib.request.proxy_bypass(address.host):
+        return None
+    proxies = urllib.request.getproxies()
+    return proxies.get(address.scheme) or proxies.get("all")
+
+
+def _base_config(settings: InspectSettings) -> GenerateConfig:
+    from inspect_ai.model import GenerateConfig
+
+    unknown = [name for name in settings.config if name not in GenerateConfig.model_fields]
+    if unknown:
+        raise UsageError(
+            f"the installed inspect_ai does not know {', '.join(unknown)}. Leave it out, or install "
+            f"a newer one: {install_command('inspect')}"
+        )
+    adaptive = {"adaptive_connections": settings.adaptive} if settings.adaptive else {}
+    return GenerateConfig(
+        **cast("Mapping[str, None]", {**settings.config, **adaptive}),
+        max_retries=settings.max_retries,
+        timeout=max(1, round(settings.total_time)),
+        attempt_timeout=max(1, round(settings.timeout)),
+        max_connections=None if settings.adaptive else settings.concurrency,
+    )
+
+
+def _chat(messages: Sequence[Message]) -> list[ChatMessage]:
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+
+    kinds: Mapping[str, Callable[..., ChatMessage]] = {
+        "system": ChatMessageSystem,
+        "user": ChatMessageUser,
+        "assistant": ChatMessageAssistant,
+    }
+    return [kinds[message["role"]](content=message["content"]) for message in messages]
+
+
+def open_inspect(name: str, *, options: Mapping[str, str], what: str = "model") -> InspectModel:
+    """Opens `inspect/PROVIDER/MODEL`. Nothing is sent yet.
+
+    Asking the guard is up to the caller.
+    """
+    provider, slash, model = name.removeprefix(PREFIX).partition("/")
+    if not name.startswith(PREFIX) or not provider or not slash or not model:
+        raise UsageError(
+            f"a {what} behind inspect is named inspect/<provider>/<model>, got {name!r}."
+        )
+    if importlib.util.find_spec("inspect_ai") is None:
+        raise MissingError(
+            f"{name} needs inspect_ai, which is not installed: {install_command('inspect')}"
+        )
+    return InspectModel(name, read_settings(name, options, what=what), purpose=what)
