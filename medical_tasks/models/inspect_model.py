@@ -52,7 +52,15 @@ class InspectModel(Model):
     What runs in this process is opened, and loads its weights, with the first question.
     """
 
-    def __init__(self, name: str, settings: InspectSettings, *, purpose: str = "model") -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: InspectSettings,
+        *,
+        purpose: str = "model",
+        objects: Mapping[str, object] | None = None,
+    ) -> None:
+        self._objects = objects or {}  # further arguments of the provider, which no text can give
         self.name = name
         self.purpose = purpose  # or `judge`: told to the data guard
         self.settings = settings
@@ -151,6 +159,7 @@ class InspectModel(Model):
                 api_key=self.settings.api_key,
                 memoize=False,
                 **self.settings.provider_args,
+                **self._objects,
             )
         except (PrerequisiteError, ImportError) as error:
             raise MissingError(f"{self.name} cannot be opened by inspect: {error}") from error
