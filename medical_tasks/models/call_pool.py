@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
-from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings
+from medical_tasks.models.chat_client import SETTING_REFUSED, CallFailed, ChatClient, ChatSettings
 from medical_tasks.models.chat_reply import REDIRECT
 
 GIVE_UP_AFTER = 8
@@ -50,6 +50,11 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
         "the endpoint {} does not know this model or address",
         "Check the model's name (the server lists its own at {base}/models) and that the base URL ends in its version, as /v1. ",
     ),
+    SETTING_REFUSED: (
+        UsageError,
+        "the endpoint {} refuses a setting",
+        "Leave it out of {option}, or give it another value (temperature=none leaves the temperature to the server). ",
+    ),
     REDIRECT: (
         UsageError,
         "the endpoint {} redirects",
@@ -77,6 +82,7 @@ class Callee(Generic[Client]):
     concurrency: int
     open: Callable[[], AbstractAsyncContextManager[Client]]  # a client, inside the event loop
     key_name: str = ""  # environment variable its key was read from
+    purpose: str = "model"  # or `judge`
     # the loop of clients that all have to live in one; None for a loop of these calls alone
     loop: asyncio.AbstractEventLoop | None = None
 
@@ -94,6 +100,7 @@ def run_calls(
         concurrency=settings.concurrency,
         open=lambda: ChatClient(settings),
         key_name=settings.key_name,
+        purpose=settings.purpose,
     )
     run_jobs(callee, jobs, call, deliver)
 
@@ -291,4 +298,6 @@ class _Gate(Generic[Client]):
         if what == _KEY_REFUSED and not key:
             step = "Name the key's variable: api_key_env=NAME. "
         where = what.format(self.callee.where)
-        return kind(f"{where}: {failed.detail}. {step.format(key=key, base=base)}{_KEPT}")
+        option = "--judge-args" if self.callee.purpose == "judge" else "--model-args"
+        step = step.format(key=key, base=base, option=option)
+        return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")

@@ -32,7 +32,7 @@ THOUGHT = "first the units, then the formula"
 """The text of every reasoning that is shown."""
 CACHED = 32
 """Tokens of each prompt that the provider had in its cache, where the prompt has as many."""
-EVENT_STREAM: Mapping[str, str] = {"Content-Type": "text/event-stream"}
+EVENT_STREAM: dict[str, str] = {"Content-Type": "text/event-stream"}
 
 
 def hashed_answer(question: str) -> str:
