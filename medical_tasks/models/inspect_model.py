@@ -23,10 +23,11 @@ from medical_tasks.guard.addresses import read_address
 from medical_tasks.models import inspect_reply
 from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
 from medical_tasks.models.call_pool import Callee, run_jobs
-from medical_tasks.models.chat_client import CallFailed, Completion, encodable_chat
+from medical_tasks.models.chat_client import CallFailed, Completion, encodable_chat, explained
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.endpoint_choices import ChoiceAsker, ChoiceSettings, is_letter
-from medical_tasks.models.inspect_options import PREFIX, InspectSettings, read_settings
+from medical_tasks.models.inspect_options import PREFIX, InspectSettings, read_settings, unopened
+from medical_tasks.models.refusals import Adaptations
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class InspectModel(Model):
         self._opened: Provider | None = None
         self._visible = False  # whether each request's address is seen before it is sent
         self._reached = False
+        self._adaptations = Adaptations(own=settings.own)
         if self.provider not in IN_PROCESS:
             self._opened = self._open()
             url = self._watch(self._opened)
@@ -94,7 +96,9 @@ class InspectModel(Model):
         if not all(map(is_letter, texts)):
             raise UsageError(MESSAGES["inspect_texts"].format(name=self.name))
         choices = ChoiceSettings(alternatives=self.settings.alternatives)
-        asker = ChoiceAsker(self._callee(), choices, sampling={})
+        config = self.settings.config
+        fields = {"temperature": 0.0} if "temperature" in config else {}
+        asker = ChoiceAsker(self._callee(), choices, fields)
 
         async def ask(client: InspectClient, request: Request) -> Answer:
             scores = await asker.ask(client, request)
@@ -125,15 +129,21 @@ class InspectModel(Model):
 
         run_jobs(self._callee(), requests, ask, deliver)
 
+    @property
+    def _where(self) -> str:
+        """It in messages."""
+        provider = f"inspect's provider {self.provider} (model {self._served!r})"
+        return provider if self.endpoint is None else f"{self.endpoint}, {provider}"
+
     def _callee(self) -> Callee[InspectClient]:
-        where = f"inspect's provider {self.provider} (model {self._served!r})"
-        if self.endpoint is not None:
-            where = f"{self.endpoint}, {where}"
+        keys = [] if self._opened is None else self._opened.api.api_key_vars
         return Callee(
-            where=where,
+            where=self._where,
             base_url=self.endpoint or "",
             concurrency=self.settings.at_once,
             open=self._client,
+            key_name=self.settings.key_name or "".join(keys[:1]),
+            purpose=self.purpose,
             loop=shared_loop(os.getpid()),
         )
 
@@ -144,7 +154,7 @@ class InspectModel(Model):
         if self.endpoint is not None and not self._reached:
             await check_reachable(self.endpoint)
             self._reached = True
-        yield InspectClient(self._opened, self.settings, provider=self.provider)
+        yield InspectClient(self._opened, self.settings, self._adaptations, where=self._where)
 
     def _open(self) -> Provider:
         from inspect_ai._util.error import PrerequisiteError
@@ -162,7 +172,7 @@ class InspectModel(Model):
                 **self._objects,
             )
         except (PrerequisiteError, ImportError) as error:
-            raise MissingError(f"{self.name} cannot be opened by inspect: {error}") from error
+            raise MissingError(unopened(self.name, error)) from error
         except (TypeError, ValueError) as error:
             raise UsageError(f"{self.name} is no model for inspect: {error}") from error
 
@@ -207,27 +217,36 @@ class InspectModel(Model):
 class InspectClient:
     """One call after another to an opened model, in `shared_loop`."""
 
-    def __init__(self, model: Provider, settings: InspectSettings, *, provider: str) -> None:
+    def __init__(
+        self, model: Provider, settings: InspectSettings, adaptations: Adaptations, *, where: str
+    ) -> None:
         self._model = model
         self._settings = settings
-        self._provider = provider
+        self._adaptations = adaptations  # what the provider refused so far
+        self._where = where
+        self._provider = str(model).partition("/")[0]
 
     async def answer(self, request: Request) -> Answer:
-        """Asks for a text; raises `CallFailed` when it gets none."""
-        from inspect_ai.model import GenerateConfig
+        """Asks for a text; raises `CallFailed` when it gets none.
 
-        budget, seed = (
-            self._settings.config.get("reasoning_tokens"),
-            self._settings.config.get("seed"),
-        )
-        config = GenerateConfig(
-            # The task's allowance is the answer's; what a budget allows for reasoning comes on top.
-            max_tokens=request.max_new_tokens + (budget if isinstance(budget, int) else 0),
-            stop_seqs=list(request.stop) or None,
-            seed=seed + request.repeat - 1 if isinstance(seed, int) else None,
-        )
-        output, seen = await self._call(request.messages, config)
-        return inspect_reply.to_answer(request.key, output, seen, self._model.config.merge(config))
+        A provider that refuses one of the suite's own settings is asked without it.
+        """
+        meant = self._settings.asked(request)
+        while True:
+            changes = dict(self._adaptations.changes)
+            sent = self._adaptations.applied(meant)
+            config = _call_config(sent)
+            try:
+                output, seen = await self._call(request.messages, config)
+            except CallFailed as failed:
+                if not self._adaptations.learn(sent, failed.refused):
+                    raise explained(meant, failed) from failed
+                self._adaptations.tell(self._where)
+                continue
+            adapted = {name: change for name, change in changes.items() if name in meant}
+            if self._provider not in IN_PROCESS:
+                adapted |= inspect_reply.left_out(self._model.config.merge(config), seen)
+            return inspect_reply.to_answer(request, output, seen, adapted)
 
     async def complete(
         self,
@@ -237,14 +256,10 @@ class InspectClient:
         logprobs: int | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> Completion:
-        """Asks with what a provider says of the first token; `extra` is of other endpoints."""
-        from inspect_ai.model import GenerateConfig
-
-        config = GenerateConfig(
-            max_tokens=max(max_tokens, _FEWEST_TOKENS.get(self._provider, 1)),
-            logprobs=None if logprobs is None else True,
-            top_logprobs=logprobs,
-        )
+        """Asks for one answer, with what the provider says of its tokens."""
+        fewest = _FEWEST_TOKENS.get(self._provider, 1)
+        asked = {"logprobs": None if logprobs is None else True, "top_logprobs": logprobs}
+        config = _call_config({"max_tokens": max(max_tokens, fewest), **asked, **(extra or {})})
         output, _ = await self._call(messages, config)
         return inspect_reply.to_completion(output)
 
@@ -263,8 +278,7 @@ class InspectClient:
                     output = await self._model.generate(_chat(chat), config=config, cache=False)
         except Exception as error:  # each provider raises its own library's
             sent = [message["content"] for message in chat]
-            given = [*self._settings.config, "stop"]
-            raise inspect_reply.to_failure(error, sent=sent, given=given) from None
+            raise inspect_reply.to_failure(error, sent=sent) from None
         inspect_reply.check_output(output)
         return output, seen
 
@@ -318,10 +332,18 @@ def _proxy_for(url: str) -> str | None:
     return proxies.get(address.scheme) or proxies.get("all")
 
 
+def _call_config(settings: Mapping[str, object]) -> GenerateConfig:
+    """The settings of one call, under the suite's names."""
+    from inspect_ai.model import GenerateConfig
+
+    named = {"stop_seqs" if name == "stop" else name: value for name, value in settings.items()}
+    return GenerateConfig(**cast("Mapping[str, None]", named))
+
+
 def _base_config(settings: InspectSettings) -> GenerateConfig:
     from inspect_ai.model import GenerateConfig
 
-    unknown = [name for name in settings.config if name not in GenerateConfig.model_fields]
+    unknown = [name for name in settings.lasting if name not in GenerateConfig.model_fields]
     if unknown:
         raise UsageError(
             f"the installed inspect_ai does not know {', '.join(unknown)}. Leave it out, or install "
@@ -329,7 +351,7 @@ def _base_config(settings: InspectSettings) -> GenerateConfig:
         )
     adaptive = {"adaptive_connections": settings.adaptive} if settings.adaptive else {}
     return GenerateConfig(
-        **cast("Mapping[str, None]", {**settings.config, **adaptive}),
+        **cast("Mapping[str, None]", {**settings.lasting, **adaptive}),
         max_retries=settings.max_retries,
         timeout=max(1, round(settings.total_time)),
         attempt_timeout=max(1, round(settings.timeout)),

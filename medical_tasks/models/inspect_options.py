@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import getclosurevars, signature
 from typing import Final, cast
 
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.models.base import Request
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceSettings
 from medical_tasks.models.opener import (
     CHAT_OPTIONS,
@@ -17,7 +19,6 @@ from medical_tasks.models.opener import (
     FLAG,
     TESTED_OPTIONS,
     Reader,
-    numbers,
     read_options,
     words,
 )
@@ -27,21 +28,11 @@ MOST_ADAPTIVE: Final = 100
 """Calls in flight at most where their number adapts to what the provider takes; inspect's own figure."""
 
 _EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-_PENALTY: Final[Reader] = (numbers(float, -2, 2), "a number from -2 to 2")
-
-
-def _json_object(text: str) -> Mapping[str, object]:
-    read = json.loads(text)
-    if not isinstance(read, dict):
-        raise ValueError(text)
-    return read
 
 
 def _true_or_count(text: str) -> bool | int:
     return text == "true" if text in ("true", "false") else int(COUNT[0](text))
 
-
-OBJECT: Final[Reader] = (_json_object, 'a JSON object, as in {"name": 1}')
 
 _SHARED: Final = (
     "base_url",
@@ -50,23 +41,24 @@ _SHARED: Final = (
     "timeout",
     "total_time",
     "max_retries",
+    "max_completion_tokens",
+)
+_OF_SERVERS: Final = (
     "temperature",
     "top_p",
+    "top_k",
     "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "extra_body",
 )
 _PRICES: Final = tuple(name for name in CHAT_OPTIONS if name.startswith("price_"))
 CONFIG_OPTIONS: Final[Mapping[str, Reader]] = {
-    "temperature": CHAT_OPTIONS["temperature"],
-    "top_p": CHAT_OPTIONS["top_p"],
-    "top_k": COUNT,
-    "seed": CHAT_OPTIONS["seed"],
-    "presence_penalty": _PENALTY,
-    "frequency_penalty": _PENALTY,
+    **{name: CHAT_OPTIONS[name] for name in _OF_SERVERS},
     "reasoning_effort": words(*_EFFORTS),
     "reasoning_tokens": COUNT,
     "reasoning_summary": words("none", "concise", "detailed", "auto"),
     "verbosity": words("low", "medium", "high"),
-    "extra_body": OBJECT,
     "cache_prompt": (
         lambda text: text if text == "auto" else FLAG[0](text),
         "auto, true or false",
@@ -78,10 +70,11 @@ INSPECT_OPTIONS: Final[Mapping[str, Reader]] = {
     **CONFIG_OPTIONS,
     "adaptive_connections": (_true_or_count, "true, false or the most calls in flight"),
     "top_logprobs": TESTED_OPTIONS["top_logprobs"],
-    "model_args": OBJECT,
+    "model_args": (CHAT_OPTIONS["extra_body"][0], 'a JSON object, as in {"service_tier": "flex"}'),
 }
 """What `inspect/...` takes, beside the arguments of each provider's own."""
 _NEUTRAL_CONFIG: Final = ("cache_prompt",)
+_OF_A_CALL: Final = ("temperature", "seed")
 _NOT_OPTIONS: Final = frozenset(
     {"self", "model_name", "base_url", "api_key", "api_key_var", "api_key_vars", "config",
      "model_args", "service", "service_base_url", "args", "kwargs"}
@@ -93,6 +86,8 @@ _FIELDS: Final[Mapping[str, str]] = {
     **{name: name for name in ("base_url", "concurrency", "timeout", "total_time", "max_retries")},
     "adaptive_connections": "adaptive",
     "top_logprobs": "alternatives",
+    "max_completion_tokens": "longest",
+    "api_key_env": "key_name",
 }
 """An argument, to the setting that it is."""
 
@@ -105,11 +100,17 @@ class InspectSettings:
     provider_args: Mapping[str, object] = field(default_factory=dict)
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
+    key_name: str = ""  # environment variable of the key, where one was named
+    own: frozenset[str] = frozenset({"stop", "temperature"})
+    """What is the suite's own and may be left out, where a model does not take it."""
     concurrency: int = 16
     adaptive: bool | int = False
     timeout: float = 600.0  # of one attempt
     total_time: float = 1800.0  # of a call with all its attempts and waits
     max_retries: int = 6
+    longest: int | None = (
+        None  # tokens of an answer and its reasoning, in place of the task's limit
+    )
     alternatives: int = ALTERNATIVES  # tokens named for an answer's first one
 
     @property
@@ -120,10 +121,30 @@ class InspectSettings:
         return MOST_ADAPTIVE if self.adaptive is True else self.adaptive
 
     @property
+    def lasting(self) -> dict[str, object]:
+        """What is alike in all calls."""
+        return {name: value for name, value in self.config.items() if name not in _OF_A_CALL}
+
+    def asked(self, request: Request) -> dict[str, object]:
+        """What is sent with a question besides, under the suite's names."""
+        budget, seed = self.config.get("reasoning_tokens"), self.config.get("seed")
+        sent = dict(self.config)
+        # The task's allowance is the answer's; what a budget allows for reasoning comes on top.
+        sent["max_tokens"] = self.longest or (
+            request.max_new_tokens + (budget if isinstance(budget, int) else 0)
+        )
+        if request.stop:
+            sent["stop"] = list(request.stop)
+        if isinstance(seed, int):
+            sent["seed"] = seed + request.repeat - 1
+        return sent
+
+    @property
     def identity(self) -> dict[str, str]:
         """What of it can change answers."""
         config = {name: value for name, value in self.config.items() if name not in _NEUTRAL_CONFIG}
         shown = {} if self.base_url is None else {"base_url": self.base_url}
+        shown |= {} if self.longest is None else {"max_completion_tokens": str(self.longest)}
         shown |= {
             name: value if isinstance(value, str) else _written(value)
             for name, value in {**config, **self.provider_args}.items()
@@ -159,6 +180,7 @@ def read_settings(name: str, options: Mapping[str, str], *, what: str) -> Inspec
         config={option: value for option, value in config.items() if value is not None},
         provider_args={option: values[option] for option in own if option in values} | dict(extra),
         api_key=key,
+        own=InspectSettings.own - set(values),
     )
     return replace(
         settings, **{name: values[given] for given, name in _FIELDS.items() if given in values}
@@ -191,8 +213,14 @@ def _provider_options(name: str) -> set[str]:
     try:
         kind = made if isinstance(made, type) else made() if callable(made) else object
     except (PrerequisiteError, ImportError) as error:
-        raise MissingError(f"{name} cannot be opened by inspect: {error}") from error
+        raise MissingError(unopened(name, error)) from error
     classes = [each for each in kind.__mro__ if "__init__" in vars(each) and each is not object]
     return {
         parameter for each in classes for parameter in signature(vars(each)["__init__"]).parameters
     } - _NOT_OPTIONS
+
+
+def unopened(name: str, error: Exception) -> str:
+    """Says why inspect cannot open a model, in its words without their colours."""
+    words = re.sub(r"\[/?[a-z ]+\]", "", str(error)).strip().removeprefix("ERROR:")
+    return f"{name} cannot be opened by inspect: {' '.join(words.split())}"

@@ -7,16 +7,15 @@ it does not quote the question (`chat_reply.read_error`).
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.guard import policy
-from medical_tasks.models.base import Answer
+from medical_tasks.models.base import Answer, Request
 from medical_tasks.models.call_pool import REJECTED
-from medical_tasks.models.chat_client import CallFailed, Completion
+from medical_tasks.models.chat_client import CallFailed, Completion, cut_at
 from medical_tasks.models.chat_reply import AttemptError, Choice, read_error
 
 if TYPE_CHECKING:
@@ -28,11 +27,6 @@ FINISHES: Final[Mapping[str, str]] = {
     "max_tokens": "length",
     "model_length": "length",
 }
-_REFUSED: Final = re.compile(
-    r"unsupported|unrecognized|unknown parameter|not supported|extra inputs|not permitted|"
-    r"may only be set|does not support|cannot both be",
-    re.IGNORECASE,
-)
 _HIDDEN: Final = "the server's words are left out: it was sent text of credentialed data"
 
 
@@ -138,21 +132,33 @@ def check_output(output: ModelOutput) -> None:
         raise CallFailed("empty content", "the reply holds neither text nor tokens", attempts=1)
 
 
-def to_answer(key: str, output: ModelOutput, seen: Seen, config: GenerateConfig) -> Answer:
-    """The answer in an output that `check_output` let pass."""
+def to_answer(
+    request: Request, output: ModelOutput, seen: Seen, adapted: Mapping[str, str]
+) -> Answer:
+    """The answer in an output that `check_output` let pass.
+
+    Args:
+        request: what was asked.
+        output: inspect's.
+        seen: what went over the wire.
+        adapted: settings that were meant and not sent; a stop word then ends the answer here.
+    """
     tokens = Tokens.of(output.usage)
+    choice = Choice(text=output.completion, finish=FINISHES.get(output.stop_reason, ""))
+    if "stop" in adapted:
+        choice = cut_at(choice, request.stop)
     return Answer(
-        key=key,
-        text=output.completion,
+        key=request.key,
+        text=choice.text,
         prompt_tokens=tokens.read,
         output_tokens=tokens.written,
-        finish=FINISHES.get(output.stop_reason, ""),
+        finish=choice.finish,
         reasoning=_reasoning(output),
         reasoning_tokens=tokens.reasoning,
         cached_tokens=tokens.cached,
         provider=seen.provider,
         served_model=output.model,
-        adapted=left_out(config, seen),
+        adapted=adapted,
     )
 
 
@@ -183,10 +189,12 @@ def to_completion(output: ModelOutput) -> Completion:
     )
 
 
-def to_failure(error: BaseException, *, sent: Sequence[str], given: Sequence[str]) -> CallFailed:
+def to_failure(error: BaseException, *, sent: Sequence[str]) -> CallFailed:
     """Why a call failed, without the words of inspect's error, which quotes the request.
 
-    `sent`: the texts of the question; `given`: names of the settings that were sent.
+    Args:
+        error: what inspect raised.
+        sent: the texts of the question.
     """
     ours = _refusal(error)
     if ours is not None:
@@ -198,15 +206,13 @@ def to_failure(error: BaseException, *, sent: Sequence[str], given: Sequence[str
         late = "Timeout" in name
         reason = "timeout" if late else "connection" if "Connect" in name else REJECTED + name
         return CallFailed(reason, "no complete answer", attempts=1)
-    text = _body(cause)
-    failed = read_error(status, {}, text, sent=sent)
-    hint = _hint(status, text, given)
-    return CallFailed(
-        failed.reason,
-        (_detail(failed, status).rstrip(".") + hint) if hint else _detail(failed, status),
-        attempts=1,
-        every_call=failed.every_call or bool(hint),
+    failure = read_error(status, {}, _body(cause), sent=sent)
+    failed = CallFailed(
+        failure.reason, _detail(failure, status), attempts=1, every_call=failure.every_call
     )
+    # A setting inside of another is named with a dot, as `reasoning.effort`.
+    failed.refused = tuple(name.replace(".", "_") for name in failure.refused)
+    return failed
 
 
 def _detail(failed: AttemptError, status: int) -> str:
@@ -249,22 +255,3 @@ def _body(error: BaseException) -> str:
         if isinstance(value, str) and value.strip():
             return value if value.startswith("{") else json.dumps({"message": value})
     return ""
-
-
-def _hint(status: int, text: str, given: Sequence[str]) -> str:
-    """What to leave out, where a server refuses one of the settings that were sent."""
-    if status not in (400, 422) or not _REFUSED.search(text):
-        return ""
-    # An API's own name may have a dot, as `reasoning.effort`.
-    refused = [name for name in given if re.search(rf"\b{name.replace('_', '[._]')}\b", text)]
-    steps = [
-        "give temperature=none in its arguments"
-        if name == "temperature"
-        else f"leave {name} out of its arguments"
-        for name in refused
-    ]
-    return (
-        f". The model does not take {', '.join(refused)} as given: {', '.join(steps)}"
-        if steps
-        else ""
-    )

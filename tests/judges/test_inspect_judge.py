@@ -84,6 +84,7 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
             finish="stop",
             prompt_tokens=7,
             output_tokens=3,
+            served_model="mockllm/model",
         )
         for number in range(20)
     }
@@ -233,7 +234,7 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(failed, NoReply)
     assert failed.reason in ("http 400", "inspect ModelGenerateError")
     assert outcomes["key 2"] == Reply(
-        key="key 2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1
+        key="key 2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1, served_model="m"
     )
     assert judge.endpoint == server.base_url
     assert judge.identity["base_url"] == server.base_url
