@@ -297,6 +297,8 @@ class _Gate(Generic[Client]):
         kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
         if what == _KEY_REFUSED and not key:
             step = "Name the key's variable: api_key_env=NAME. "
+        if failed.reason == "http 404" and "://" not in base:  # a provider that shows no address
+            step = "Check the model's name. "
         where = what.format(self.callee.where)
         option = "--judge-args" if self.callee.purpose == "judge" else "--model-args"
         step = step.format(key=key, base=base, option=option)

@@ -259,7 +259,8 @@ class InspectClient:
         """Asks for one answer, with what the provider says of its tokens."""
         fewest = _FEWEST_TOKENS.get(self._provider, 1)
         asked = {"logprobs": None if logprobs is None else True, "top_logprobs": logprobs}
-        config = _call_config({"max_tokens": max(max_tokens, fewest), **asked, **(extra or {})})
+        longest = max(max_tokens, fewest) + self._settings.budget
+        config = _call_config({"max_tokens": longest, **asked, **(extra or {})})
         output, _ = await self._call(messages, config)
         return inspect_reply.to_completion(output)
 

@@ -125,14 +125,17 @@ class InspectSettings:
         """What is alike in all calls."""
         return {name: value for name, value in self.config.items() if name not in _OF_A_CALL}
 
+    @property
+    def budget(self) -> int:
+        """Tokens for reasoning, which come on top of the task's limit: that is the answer's."""
+        budget = self.config.get("reasoning_tokens")
+        return budget if isinstance(budget, int) else 0
+
     def asked(self, request: Request) -> dict[str, object]:
         """What is sent with a question besides, under the suite's names."""
-        budget, seed = self.config.get("reasoning_tokens"), self.config.get("seed")
+        seed = self.config.get("seed")
         sent = dict(self.config)
-        # The task's allowance is the answer's; what a budget allows for reasoning comes on top.
-        sent["max_tokens"] = self.longest or (
-            request.max_new_tokens + (budget if isinstance(budget, int) else 0)
-        )
+        sent["max_tokens"] = self.longest or request.max_new_tokens + self.budget
         if request.stop:
             sent["stop"] = list(request.stop)
         if isinstance(seed, int):

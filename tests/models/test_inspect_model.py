@@ -47,10 +47,8 @@ WRONG = [
 QUESTION = "What is the dose? " + "mg " * CACHED
 HELD = policy.Subject(name="notes", dataset="notes", access="credentialed", rule="notes stay here")
 
-# inspect's own call of tenacity, in its 0.3.285.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The 'initial' parameter is deprecated:DeprecationWarning"
-)
+# inspect's own call of tenacity, in its 0.3.285, and what providers' libraries warn their callers of.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 Open = Callable[..., InspectModel]
 
@@ -200,18 +198,18 @@ def test_anthropics_thinking_budget_comes_on_top_and_an_overload_is_waited_out(
 
 
 @pytest.mark.parametrize(
-    ("server", "name", "library"),
+    ("server", "name", "options", "library"),
     [
-        (GoogleServer(), "google/gemini-2.5-pro", "google.genai"),
-        (MistralServer(), "mistral/magistral-medium", "mistralai.client"),
+        (GoogleServer(), "google/gemini-2.5-pro", {}, "google.genai"),
+        (MistralServer(), "mistral/magistral-medium", {"conversation_api": "false"}, "mistralai.client"),
     ],
 )
 def test_providers_that_show_no_address_answer_and_get_nothing_that_is_held(
-    server: FakeProvider, name: str, library: str, opened: Open
+    server: FakeProvider, name: str, options: dict[str, str], library: str, opened: Open
 ) -> None:
     needs(library)
     with server:
-        model = opened(name, server.root)
+        model = opened(name, server.root, **options)
         assert answers(model, questions(1))["k0"].text == hashed_answer(f"0. {QUESTION}")
         before = len(server.calls)
         with policy.protect([HELD]), pytest.raises(RefusedError, match="cannot be told where"):
@@ -317,4 +315,4 @@ def test_a_whole_benchmark_with_effort_tokens_and_cost(
     assert usage["cost_usd"] == pytest.approx(paid)
     assert entry["recipe"]["generation"]["adapted"] == {"temperature": "left out"}
     report = Path("run", "report.md").read_text(encoding="utf-8")
-    assert f"{31 * 448:,} reasoning tokens" in report
+    assert f"({31 * 448:,} of reasoning)" in report
