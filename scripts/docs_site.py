@@ -143,6 +143,7 @@ def arguments() -> Iterator[str]:
         "vllm": VLLM_OPTIONS,
         "ray": RAY_OPTIONS,
         "judge nli": NLI_OPTIONS,
+        "inspect": INSPECT_OPTIONS,
         "judge inspect": INSPECT_OPTIONS,
     }
     for kind, taken in {"openai-api": CHAT_OPTIONS, **SERVED_OPTIONS}.items():
