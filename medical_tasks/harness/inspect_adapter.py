@@ -55,6 +55,7 @@ from medical_tasks.harness.judging import (
     Weighted,
     harness_request,
     pooled_mean,
+    score_checked,
     shown_metrics,
 )
 from medical_tasks.io.files import read_text
@@ -272,10 +273,13 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
             answer = Answer(
                 text=text, conversation=_conversation(state), finish=str(state.output.stop_reason)
             )
-            if judge is not None:
-                (one,) = await asyncio.to_thread(judge.score, task, [item], [answer])
-            else:
-                (one,) = task.benchmark.score_items(task, [item], [answer])
+            try:
+                if judge is not None:
+                    (one,) = await asyncio.to_thread(judge.score, task, [item], [answer])
+                else:
+                    (one,) = score_checked(task, [item], [answer])
+            except plugins.PluginError as error:
+                raise _refused(str(error)) from error
             # What has no verdict is nan, which inspect counts as unscored.
             value = {
                 shown: one.values.get(metric.name, math.nan) for shown, metric in metrics.items()

@@ -34,6 +34,7 @@ from medical_tasks.harness.judging import (
     is_pooled,
     metric_value,
     pooled_mean,
+    score_checked,
     shown_metrics,
 )
 from medical_tasks.harness.lighteval_launcher import (
@@ -85,6 +86,7 @@ class _Score(SampleLevelComputation):
     def __str__(self) -> str:
         return f"medical_tasks:{self.task.name}:{self.task.version}"
 
+    @as_lighteval_shows_it()
     def compute(self, doc: Doc, model_response: ModelResponse, **_: object) -> dict[str, float]:
         """Returns metric name to value for one document; nan where there is none."""
         metrics = shown_metrics(self.task)
@@ -97,7 +99,7 @@ class _Score(SampleLevelComputation):
         # Settings of the scoring have no place on lighteval's command line.
         item = _item(self.task, doc.specific)
         answers = [_answer(doc, text) for text in texts]
-        scores = self.task.benchmark.score_items(self.task, [item] * len(texts), answers)
+        scores = score_checked(self.task, [item] * len(texts), answers)
         if asks_text:
             _log_unclear(self.task, scores[0])
             return {metric.name: metric_value(metric, scores[0]) for metric in metrics.values()}
@@ -143,6 +145,7 @@ class _Judged(SampleLevelComputation):
         name = JUDGED if self.metric is None else self.metric.name
         return f"medical_tasks:{self.task.name}:{self.task.version}:{name}"
 
+    @as_lighteval_shows_it()
     def compute(self, responses: list[ModelResponse], docs: list[Doc], **_: object) -> list[float]:
         """Returns each document's metric, estimated where verdicts are missing.
 
