@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -168,7 +169,7 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
             grouping.sample_level_fn.compute(doc, SimpleNamespace(final_text=["Answer: A"]))
 
         said = SimpleNamespace(completion="Answer: A", choices=["Answer: A"], stop_reason="stop")
-        state = SimpleNamespace(sample_id=item.id, metadata={}, messages=[], output=said)
+        state: Any = SimpleNamespace(sample_id=item.id, metadata={}, messages=[], output=said)
         score = registered_scorer(task)(config="demo")
         with pytest.raises(PrerequisiteError, match=message):
             asyncio.run(score(state, Target("")))
