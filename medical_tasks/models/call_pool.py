@@ -80,7 +80,7 @@ class Callee(Generic[Client]):
     where: str  # it in messages
     base_url: str
     concurrency: int
-    open: Callable[[], AbstractAsyncContextManager[Client]]  # a client, inside the event loop
+    client: Callable[[], AbstractAsyncContextManager[Client]]  # one, inside the event loop
     key_name: str = ""  # environment variable its key was read from
     purpose: str = "model"  # or `judge`
     # the loop of clients that all have to live in one; None for a loop of these calls alone
@@ -98,7 +98,7 @@ def run_calls(
         where=settings.where,
         base_url=settings.base_url,
         concurrency=settings.concurrency,
-        open=lambda: ChatClient(settings),
+        client=lambda: ChatClient(settings),
         key_name=settings.key_name,
         purpose=settings.purpose,
     )
@@ -240,7 +240,7 @@ class _Pool(Generic[Client, Job, Result]):
 
     async def _work(self) -> None:
         waiting = iter(self._jobs)
-        async with self._callee.open() as client:
+        async with self._callee.client() as client:
             try:
                 async with asyncio.TaskGroup() as workers:
                     # One worker a slot, not one task a job: memory does not grow with the number of

@@ -141,7 +141,7 @@ class InspectModel(Model):
             where=self._where,
             base_url=self.endpoint or "",
             concurrency=self.settings.at_once,
-            open=self._client,
+            client=self._client,
             key_name=self.settings.key_name or "".join(keys[:1]),
             purpose=self.purpose,
             loop=shared_loop(os.getpid()),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 from collections.abc import Callable, Iterator
@@ -11,9 +12,10 @@ import pytest
 from medical_tasks.cli import main
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard import policy
-from medical_tasks.models import inspect_model
+from medical_tasks.guard.addresses import read_host
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Request
 from medical_tasks.models.inspect_model import InspectModel, open_inspect
+from medical_tasks.models.inspect_options import InspectSettings
 from medical_tasks.models.opening import open_model
 from tests.fault_server import Fault, FaultServer
 from tests.models.fake_providers import (
@@ -72,9 +74,11 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
         model.close()
 
 
-def questions(count: int = 2, **more: tuple[str, ...]) -> list[Request]:
+def questions(
+    count: int = 2, *, stop: tuple[str, ...] = (), continuations: tuple[str, ...] = ()
+) -> list[Request]:
     asked = [ask(f"k{number}", f"{number}. {QUESTION}", size=512) for number in range(count)]
-    return [replace(each, **more) for each in asked]
+    return [replace(each, stop=stop, continuations=continuations) for each in asked]
 
 
 def needs(library: str) -> None:
@@ -89,9 +93,8 @@ def needs(library: str) -> None:
 
 def hurry_anthropic() -> None:
     """Has the anthropic library repeat at once what failed, as `fault_server` does with openai."""
-    from anthropic import _base_client
-
-    vars(_base_client).update(INITIAL_RETRY_DELAY=0.001, MAX_RETRY_DELAY=0.01)
+    base = importlib.import_module("anthropic._base_client")
+    vars(base).update(INITIAL_RETRY_DELAY=0.001, MAX_RETRY_DELAY=0.01)
 
 
 def test_openais_responses_with_effort_reasoning_and_what_they_took(opened: Open) -> None:
@@ -201,7 +204,12 @@ def test_anthropics_thinking_budget_comes_on_top_and_an_overload_is_waited_out(
     ("server", "name", "options", "library"),
     [
         (GoogleServer(), "google/gemini-2.5-pro", {}, "google.genai"),
-        (MistralServer(), "mistral/magistral-medium", {"conversation_api": "false"}, "mistralai.client"),
+        (
+            MistralServer(),
+            "mistral/magistral-medium",
+            {"conversation_api": "false"},
+            "mistralai.client",
+        ),
     ],
 )
 def test_providers_that_show_no_address_answer_and_get_nothing_that_is_held(
@@ -239,9 +247,9 @@ def test_held_text_goes_to_this_machine_or_an_attested_host_alone(
         with pytest.raises(RefusedError, match="may not go to inspect/openai/gpt-4o"):
             results(model, questions(1))
         assert len(server.calls) == 2
-        model = InspectModel("inspect/mockllm/model", inspect_model.InspectSettings())
+        model = InspectModel("inspect/mockllm/model", InspectSettings())
         policy.require_endpoint(model.endpoint, "model")
-    attested = policy.Attestation(hosts=(policy.read_host("api.openai.com"),), zero_retention=True)
+    attested = policy.Attestation(hosts=(read_host("api.openai.com"),), zero_retention=True)
     with policy.protect([HELD], attested):
         policy.require_endpoint(elsewhere.endpoint, "model")
 
@@ -280,7 +288,7 @@ def test_wrong_names_and_arguments(
 def test_a_missing_package_is_told_with_its_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(inspect_model.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingError, match="needs inspect_ai, which is not installed: pip install"):
         open_model("inspect/openai/gpt-5", {}, log_dir=tmp_path)
 
