@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import functools
 import importlib.util
+import logging
 import os
 import threading
 import urllib.request
@@ -23,7 +24,13 @@ from medical_tasks.guard.addresses import read_address
 from medical_tasks.models import inspect_reply
 from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
 from medical_tasks.models.call_pool import Callee, run_jobs
-from medical_tasks.models.chat_client import CallFailed, Completion, encodable_chat, explained
+from medical_tasks.models.chat_client import (
+    CallFailed,
+    Completion,
+    check_base_url,
+    encodable_chat,
+    explained,
+)
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.endpoint_choices import ChoiceAsker, ChoiceSettings, is_letter
 from medical_tasks.models.inspect_options import PREFIX, InspectSettings, read_settings, unopened
@@ -67,11 +74,7 @@ class InspectModel(Model):
         self.settings = settings
         self._model_name = name.removeprefix(PREFIX)
         self.provider, _, self._served = self._model_name.partition("/")
-        self.identity: Mapping[str, str] = {
-            "backend": "inspect",
-            "model": self._model_name,
-            **settings.identity,
-        }
+        identity = {"backend": "inspect", "model": self._model_name}
         self._opened: Provider | None = None
         self._visible = False  # whether each request's address is seen before it is sent
         self._reached = False
@@ -81,6 +84,8 @@ class InspectModel(Model):
             url = self._watch(self._opened)
             self._visible = url is not None
             self.endpoint = url or f"{PREFIX}{self.provider}"
+            identity |= {"base_url": url} if url is not None and _from_environment(url) else {}
+        self.identity: Mapping[str, str] = identity | settings.identity
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, in order of completion."""
@@ -144,7 +149,7 @@ class InspectModel(Model):
             client=self._client,
             key_name=self.settings.key_name or "".join(keys[:1]),
             purpose=self.purpose,
-            loop=shared_loop(os.getpid()),
+            loop=shared_loop(),
         )
 
     @contextlib.asynccontextmanager
@@ -189,6 +194,7 @@ class InspectModel(Model):
         if base_url is None or http is None or hooks is None:
             return None
         url = str(base_url).rstrip("/")
+        check_base_url(url)
         http.event_hooks = {
             "request": [*hooks["request"], asks_guard(url, self.purpose)],
             "response": [*hooks["response"], _note_headers],
@@ -197,8 +203,12 @@ class InspectModel(Model):
 
     def _check_guard(self) -> None:
         """Refuses text of credentialed data where it could leave this machine unseen."""
+        from medical_tasks.models.wire import quiet_requests
+
         if self.endpoint is None or not policy.protecting():
             return
+        quiet_requests()
+        logging.getLogger("inspect_ai").setLevel(logging.ERROR)  # its warnings quote errors
         if not self._visible or _passes_on():
             policy.require_visible_endpoint(self.name, self.purpose)
         policy.require_endpoint(self.endpoint, self.purpose)
@@ -210,7 +220,7 @@ class InspectModel(Model):
         """Ends the connections."""
         if self._opened is not None:
             closing = self._opened.api.aclose()
-            asyncio.run_coroutine_threadsafe(closing, shared_loop(os.getpid())).result()
+            asyncio.run_coroutine_threadsafe(closing, shared_loop()).result()
         self._opened = None
 
 
@@ -284,12 +294,20 @@ class InspectClient:
         return output, seen
 
 
-@functools.cache
-def shared_loop(process: int) -> asyncio.AbstractEventLoop:
+def shared_loop() -> asyncio.AbstractEventLoop:
     """The loop of all models behind inspect in this process, whose limits of connections they share.
 
     It runs on a thread of its own, which ends with the process.
     """
+    with _STARTING:
+        return _loop_of(os.getpid())
+
+
+_STARTING: Final = threading.Lock()
+
+
+@functools.cache
+def _loop_of(process: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="inspect calls", daemon=True).start()
     return loop
@@ -315,6 +333,13 @@ async def _note_headers(response: object) -> None:
     headers = getattr(response, "headers", {})
     if seen is not None and "x-inference-provider" in headers:
         seen.headers = {"x-inference-provider": headers["x-inference-provider"]}
+
+
+def _from_environment(url: str) -> bool:
+    """Says whether a variable such as OPENAI_BASE_URL names an address in place of the provider's."""
+    return any(
+        name.endswith("_BASE_URL") and text.rstrip("/") == url for name, text in os.environ.items()
+    )
 
 
 def _passes_on() -> bool:

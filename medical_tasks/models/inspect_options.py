@@ -12,6 +12,7 @@ from typing import Final, cast
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Request
+from medical_tasks.models.chat_client import check_base_url
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceSettings
 from medical_tasks.models.opener import (
     CHAT_OPTIONS,
@@ -168,6 +169,8 @@ def read_settings(name: str, options: Mapping[str, str], *, what: str) -> Inspec
             f"{name}: concurrency fixes how many calls are in flight, and adaptive_connections "
             "lets their number change. Give one of them."
         )
+    if "base_url" in values:
+        check_base_url(values["base_url"])
     key_name = values.get("api_key_env")
     key = os.environ.get(str(key_name), "") if key_name else None
     if key == "":

@@ -70,7 +70,7 @@ _REFUSED: Final = ("rate limited", "quota exhausted", "prompt too long", chat_re
 # A base URL that does not end in its version has its addresses all in one place.
 _VERSION: Final = re.compile(r"(?<=[^/])/v\d[^/]*$")
 _SOCKET_HOST: Final = "http://localhost"  # what a server on a unix socket is called
-_HTTP_LOGGERS: Final = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
+_HTTP_LOGGERS: Final = ("anthropic", "httpcore", "httpcore2", "httpx", "httpx2", "openai")
 _USER: Final = re.compile(r"//[^/@]*@")
 
 
@@ -413,10 +413,7 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     Raises RefusedError when the environment's proxy may not see the text.
     """
     if policy.protecting():
-        # A server's status line and headers may repeat what it was sent, and these libraries log
-        # both.
-        for name in _HTTP_LOGGERS:
-            logging.getLogger(name).setLevel(logging.WARNING)
+        quiet_requests()
     address = read_address(base_url)
     settings: dict[str, Any] = {
         "follow_redirects": False,
@@ -445,6 +442,12 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
             "verify": http.create_ssl_context(trust_env=True),
         }
     return DefaultAsyncHttpxClient(**settings)
+
+
+def quiet_requests() -> None:
+    """Has HTTP libraries log no more than warnings: a status line and headers may repeat what was sent."""
+    for name in _HTTP_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:

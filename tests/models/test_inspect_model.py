@@ -43,6 +43,7 @@ WRONG = [
     ),
     ("openai/m", {"reasoning_effort": "much"}, "must be one of none, minimal, low"),
     ("openai/m", {"concurrency": "4", "adaptive_connections": "true"}, "Give one of them"),
+    ("openai/m", {"base_url": "https://me:secret@host/v1"}, "carries a user, password"),
     ("openai/m", {"model_args": "[1]"}, "model_args must be a JSON object"),
     ("openai/m", {"model_args": '{"no_such": 1}'}, "is no model for inspect: .*no_such"),
 ]
@@ -283,6 +284,20 @@ def test_wrong_names_and_arguments(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         opened(name, **options)
+
+
+def test_an_address_of_the_environment_is_part_of_the_identity(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = {"backend": "inspect", "model": "openai/m", "temperature": "0.0"}
+    assert opened("openai/m", concurrency="3", cache_prompt="true").identity == plain
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1/")
+    elsewhere = {**plain, "base_url": "http://127.0.0.1:1/v1"}
+    assert opened("openai/m").identity == elsewhere
+    warm = opened("openai/m", seed="3", top_p="0.9", temperature="none", service_tier="flex")
+    told = {"seed": "3", "top_p": "0.9", "service_tier": "flex"}
+    del elsewhere["temperature"]
+    assert warm.identity == {**elsewhere, **told}
 
 
 def test_a_missing_package_is_told_with_its_command(
