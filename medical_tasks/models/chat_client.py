@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
@@ -28,7 +28,7 @@ from medical_tasks.spec import Message
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from medical_tasks.models.wire import Wire
+    from medical_tasks.models.wire import Exchange, Wire
 
 _OPERATION = "/chat/completions"
 
@@ -52,16 +52,18 @@ class ChatSettings:
     total_time: float = 1800.0  # of a call with all its attempts and waits
     token_field: str = "max_tokens"  # noqa: S105 - a field name
     purpose: str = "model"  # or `judge`: told to the data guard
+    batch_poll: float = 5.0  # until a batch is first looked at again; longer and longer after that
+    batch_size: int = 50_000  # most requests of one batch
 
     def __post_init__(self) -> None:
         for place, url in enumerate(self.addresses):
             check_base_url(url)
             if url in self.addresses[:place]:
                 raise UsageError(f"the base URL {url} is given twice. Name each replica once.")
-        for name, least in (("concurrency", 1), ("max_retries", 0)):
+        for name, least in (("concurrency", 1), ("max_retries", 0), ("batch_size", 1)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        for name in ("timeout", "total_time"):
+        for name in ("timeout", "total_time", "batch_poll"):
             if not getattr(self, name) > 0:
                 raise UsageError(f"{name} must be above 0 seconds, got {getattr(self, name)}.")
 
@@ -207,20 +209,12 @@ class ChatClient:
         spending: Spending | None = None,
     ) -> Completion:
         """Asks once, and again while that can help and time is left."""
-        chat = encodable_chat(messages)
-        body: dict[str, Any] = {
-            "model": self.settings.model,
-            "messages": chat,
-            self.settings.token_field: max_tokens,
-        }
-        if stop:
-            body["stop"] = list(stop)
-        if n != 1:
-            body["n"] = n
+        body = completion_body(
+            self.settings, messages, max_tokens=max_tokens, stop=stop, n=n, extra=extra
+        )
         if logprobs is not None:
             body |= {"logprobs": True, "top_logprobs": logprobs}
-        body.update(extra or {})
-        texts = [message["content"] for message in chat]
+        texts = [message["content"] for message in body["messages"]]
 
         def read(text: str) -> Reply:
             return chat_reply.read_reply(text, sent=texts, secret=self.settings.api_key)
@@ -247,20 +241,42 @@ class ChatClient:
         spending: Spending | None = None,
     ) -> tuple[Result, int]:
         """Returns what `read` makes of the body of a success, and the number of requests it took."""
+        from medical_tasks.models import wire
+
+        async def ask(api: AsyncOpenAI) -> object:
+            if body is None:
+                return await api.get("/", cast_to=wire.http.Response)
+            return await api.post("/", cast_to=wire.http.Response, body=body)
+
+        call = wire.Exchange(path=path, read=read, texts=texts, spending=spending)
+        await self._exchange(call, ask)
+        return call.result, call.sent
+
+    async def through(
+        self, ask: Callable[[AsyncOpenAI], Awaitable[Result]], *, texts: Sequence[str] = ()
+    ) -> Result:
+        """Asks by the library's own methods, such as `files.create`.
+
+        Guarded and repeated as `complete`; `texts` are what is sent, of which no failure tells.
+        """
+        from medical_tasks.models import wire
+
+        call = wire.Exchange(path="", read=lambda _: None, texts=texts, spending=None)
+        return await self._exchange(call, ask)
+
+    async def _exchange(
+        self, call: Exchange, ask: Callable[[AsyncOpenAI], Awaitable[Result]]
+    ) -> Result:
+        """Returns what `ask` returns, whose requests go by the wire as those of one call."""
         from openai import APIError
 
         from medical_tasks.models import wire
 
-        call = wire.Exchange(path=path, read=read, texts=texts, spending=spending)
         wire.EXCHANGE.set(call)
         ending = ""
         try:
             async with asyncio.timeout(self.settings.total_time) as call.deadline:
-                if body is None:
-                    await self._api.get("/", cast_to=wire.http.Response)
-                else:
-                    await self._api.post("/", cast_to=wire.http.Response, body=body)
-            return call.result, call.sent
+                return await ask(self._api)
         except wire.Ended as ended:
             if isinstance(ended.reason, MedicalTasksError):
                 raise ended.reason from None
@@ -278,6 +294,28 @@ class ChatClient:
             attempts=call.sent,
             every_call=failure.every_call,
         ) from failure
+
+
+def completion_body(
+    settings: ChatSettings,
+    messages: Sequence[Message],
+    *,
+    max_tokens: int,
+    stop: Sequence[str] = (),
+    n: int = 1,
+    extra: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The body of a request for a completion, or for `n` of them."""
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "messages": encodable_chat(messages),
+        settings.token_field: max_tokens,
+    }
+    if stop:
+        body["stop"] = list(stop)
+    if n != 1:
+        body["n"] = n
+    return body | dict(extra or {})
 
 
 def _detail(failure: AttemptError) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -26,12 +26,14 @@ from medical_tasks.models.base import (
     OnResult,
     Request,
 )
+from medical_tasks.models.batches import Batches, Line, texts_of
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
     ChatClient,
     ChatSettings,
     Completion,
+    completion_body,
     encodable_chat,
 )
 from medical_tasks.models.chat_reply import listed_model, whole_number
@@ -89,27 +91,59 @@ class EndpointModel(Model):
         self._unmeasured = False  # whether neither folder nor server tells
         self._serves: bool | None = None  # whether the server counts tokens
         self._known: dict[str, int] = {}  # tokens of continuations, which many questions share
+        self._batches: Batches | None = None
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, at most `concurrency` in flight.
+        """Answers all requests, at most `concurrency` in flight, or in batches.
 
         Results come in order of completion.
         """
+        if self._batches is not None:
+            self._generate_in_batches(self._batches, requests, on_result)
+            return
 
         async def ask(client: ChatClient, request: Request) -> Completion:
-            own = (
-                {"seed": self.sampling["seed"] + request.repeat - 1}
-                if "seed" in self.sampling
-                else {}
-            )
             return await client.complete(
                 request.messages,
                 max_tokens=request.max_new_tokens,
                 stop=request.stop,
-                extra={**self.sampling, **own},
+                extra=self._sampling_of(request),
             )
 
         self._run(requests, lambda _: ask, on_result)
+
+    def _sampling_of(self, request: Request) -> dict[str, Any]:
+        """The sampling of a request: each repeat has a seed of its own."""
+        if "seed" not in self.sampling:
+            return dict(self.sampling)
+        return {**self.sampling, "seed": self.sampling["seed"] + request.repeat - 1}
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `generate` ask in batches from now on."""
+        self._batches = Batches(self._settings, journal)
+
+    def _generate_in_batches(
+        self, batches: Batches, requests: Sequence[Request], on_result: OnResult
+    ) -> None:
+        asked = {request.key: request for request in requests}
+        texts = {key: texts_of(request.messages) for key, request in asked.items()}
+
+        def lines(keys: Collection[str]) -> Iterator[Line]:
+            for request in (asked[key] for key in keys):
+                body = completion_body(
+                    self._settings,
+                    request.messages,
+                    max_tokens=request.max_new_tokens,
+                    stop=request.stop,
+                    extra=self._sampling_of(request),
+                )
+                yield Line(keys=(request.key,), body=body)
+
+        def deliver(keys: Sequence[str], outcome: Completion | CallFailed) -> None:
+            if keys[0] in asked:
+                on_result(_result(asked[keys[0]], outcome))
+
+        batches.ask(texts, lines, deliver)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are.
@@ -257,7 +291,14 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Picks from the arguments what `ChatSettings` takes besides address, model and key."""
     limits = {
         name: values[name]
-        for name in ("concurrency", "timeout", "max_retries", "total_time")
+        for name in (
+            "concurrency",
+            "timeout",
+            "max_retries",
+            "total_time",
+            "batch_poll",
+            "batch_size",
+        )
         if name in values
     }
     if "max_tokens_field" in values:

@@ -31,7 +31,9 @@ from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
 from medical_tasks.models.base import processes
+from medical_tasks.models.batch_journal import JOURNAL
 from medical_tasks.models.opener import (
+    check_batch,
     check_repeats,
     deciding_args,
     full_name,
@@ -128,7 +130,13 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         task_args=task_args,
         truncate=arguments.truncate,
         role_choices=roles,
+        batch=arguments.batch,
     )
+    if options.batch:
+        check_batch(name, "--batch")
+        policy.require_no_batch("--batch")
+    if judge is not None and judge.options.batch:
+        policy.require_no_batch("--judge-batch")
     if judge is not None and judge.options.forecast:
         if not is_main_process():
             return None
@@ -384,6 +392,8 @@ def _model_answers(
         model = open_model(name, model_args, log_dir=folder.logs)
         opened.callback(model.close)
         policy.require_endpoint(model.endpoint, "model")
+        if options.batch:
+            model.ask_in_batches(folder.answers.with_name(JOURNAL))
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
         roles = _opened_roles(options.role_choices, folder, opened)
