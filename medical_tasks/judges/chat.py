@@ -15,7 +15,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
-from medical_tasks.models.batches import Batches, Line, texts_of
+from medical_tasks.models.batches import Batches, Line
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -23,6 +23,7 @@ from medical_tasks.models.chat_client import (
     ChatSettings,
     Completion,
     completion_body,
+    texts_of,
 )
 from medical_tasks.models.endpoint import PREFIX, EndpointModel, open_endpoint
 from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
@@ -208,7 +209,7 @@ class ChatJudge(Backend):
             self._shares = False
         return completion
 
-    def _asked_with(self, call: Call) -> dict[str, Any]:
+    def _asked_with(self, call: Call) -> dict[str, object]:
         """What a request has besides the chat."""
         body = dict(self._place.sampling)
         if "seed" in body:

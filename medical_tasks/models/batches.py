@@ -28,7 +28,6 @@ from medical_tasks.models.chat_client import (
     ChatClient,
     ChatSettings,
     Completion,
-    encodable_chat,
 )
 from medical_tasks.models.chat_reply import (
     AttemptError,
@@ -37,7 +36,6 @@ from medical_tasks.models.chat_reply import (
     read_reply,
     whole_number,
 )
-from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -440,11 +438,6 @@ class Batches:
         if isinstance(outcome, CallFailed):
             raise outcome
         return outcome
-
-
-def texts_of(messages: Sequence[Message]) -> list[str]:
-    """The texts of a chat as they are sent, of which no failure tells."""
-    return [message["content"] for message in encodable_chat(messages)]
 
 
 def _parts(lines: Iterable[Line], most: int) -> Iterator[list[Line]]:

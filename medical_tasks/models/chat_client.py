@@ -205,7 +205,7 @@ class ChatClient:
         stop: Sequence[str] = (),
         n: int = 1,
         logprobs: int | None = None,
-        extra: Mapping[str, Any] | None = None,
+        extra: Mapping[str, object] | None = None,
         spending: Spending | None = None,
     ) -> Completion:
         """Asks once, and again while that can help and time is left."""
@@ -214,7 +214,7 @@ class ChatClient:
         )
         if logprobs is not None:
             body |= {"logprobs": True, "top_logprobs": logprobs}
-        texts = [message["content"] for message in body["messages"]]
+        texts = texts_of(messages)
 
         def read(text: str) -> Reply:
             return chat_reply.read_reply(text, sent=texts, secret=self.settings.api_key)
@@ -303,10 +303,10 @@ def completion_body(
     max_tokens: int,
     stop: Sequence[str] = (),
     n: int = 1,
-    extra: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    extra: Mapping[str, object] | None = None,
+) -> dict[str, object]:
     """The body of a request for a completion, or for `n` of them."""
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "model": settings.model,
         "messages": encodable_chat(messages),
         settings.token_field: max_tokens,
@@ -328,6 +328,11 @@ def _detail(failure: AttemptError) -> str:
     if policy.protecting() and failure.reason not in OWN_WORDS:
         return f"{failure.reason} (the server's words are left out: it was sent text of credentialed data)"
     return failure.detail
+
+
+def texts_of(messages: Sequence[Message]) -> list[str]:
+    """The texts of a chat as they are sent."""
+    return [message["content"] for message in encodable_chat(messages)]
 
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:

@@ -26,7 +26,7 @@ from medical_tasks.models.base import (
     OnResult,
     Request,
 )
-from medical_tasks.models.batches import Batches, Line, texts_of
+from medical_tasks.models.batches import Batches, Line
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -35,6 +35,7 @@ from medical_tasks.models.chat_client import (
     Completion,
     completion_body,
     encodable_chat,
+    texts_of,
 )
 from medical_tasks.models.chat_reply import listed_model, whole_number
 from medical_tasks.models.chat_template import ChatLayout
@@ -112,7 +113,7 @@ class EndpointModel(Model):
 
         self._run(requests, lambda _: ask, on_result)
 
-    def _sampling_of(self, request: Request) -> dict[str, Any]:
+    def _sampling_of(self, request: Request) -> dict[str, object]:
         """The sampling of a request: each repeat has a seed of its own."""
         if "seed" not in self.sampling:
             return dict(self.sampling)

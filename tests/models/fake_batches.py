@@ -216,8 +216,10 @@ class FakeBatches(FaultServer):
         if step in ("files", "list"):
             if not set(query) <= {"purpose", "limit", "after", "order"}:
                 return Refused(400, "unknown parameter")
-            kept = self.files if step == "files" else self.batches
-            return _page([each.shown() for each in reversed(kept.values())], query)
+            kept = [each.shown() for each in self.files.values()]
+            if step == "list":
+                kept = [each.shown() for each in self.batches.values()]
+            return _page(kept[::-1], query)
         if step == "content":
             file = self.files.get(name)
             return file.content if file else Refused(404, f"No such File object: {name}")
@@ -230,9 +232,13 @@ class FakeBatches(FaultServer):
     def _upload(self, raw: bytes, kind: str) -> dict[str, Any] | Refused:
         form = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + raw, policy=HTTP)
         fields: dict[str, tuple[str | None, bytes]] = {}
-        for part in form.iter_parts():  # type: ignore[attr-defined]
-            name = part.get_param("name", header="Content-Disposition")
-            fields[name] = part.get_filename(), part.get_payload(decode=True)
+        for part in form.iter_parts():
+            name, content = (
+                part.get_param("name", header="Content-Disposition"),
+                part.get_payload(decode=True),
+            )
+            assert isinstance(content, bytes)
+            fields[str(name)] = part.get_filename(), content
         if set(fields) != {"file", "purpose"} or fields["purpose"][1] != b"batch":
             return Refused(400, f"unexpected fields {sorted(fields)}")
         file_name, content = fields["file"]
