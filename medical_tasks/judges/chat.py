@@ -15,7 +15,8 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
-from medical_tasks.models.batches import Batches, Line
+from medical_tasks.models.batch_provider import Line
+from medical_tasks.models.batches import Batches
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,

@@ -7,15 +7,19 @@ with (`models.batches`).
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text, readable
+from medical_tasks.io.store import Store
 
 JOURNAL: Final = "batches.json"
 """The journal's name, in the folder of the answers."""
+UNDER_WAY: Final = "under way"
+"""The status of a batch that has not ended, as far as is known."""
 
 
 @dataclass(kw_only=True)
@@ -94,11 +98,37 @@ def _read_entries(path: Path, text: str) -> list[Entry]:
         ) from None
 
 
-def batches_of(answers: Path, purpose: str) -> list[dict[str, str | int]]:
-    """What results say of the batches behind a store of answers; none where it has no journal."""
+def batches_of(answers: Path, purpose: str, kind: str) -> list[dict[str, str | int]]:
+    """What results say of the batches behind a store of answers; none where it has no journal.
+
+    Args:
+        answers: the store.
+        purpose: `model` or `judge`.
+        kind: of the store's records of it.
+    """
     journal = Journal(answers.with_name(JOURNAL))
     return [
-        {"id": each.batch, "requests": each.requests, "status": each.status or "under way"}
+        {"id": each.batch, "requests": each.requests, "status": _status(each, answers, kind)}
         for each in journal.entries
         if each.batch and each.purpose == purpose
     ]
+
+
+def _status(entry: Entry, answers: Path, kind: str) -> str:
+    """How a batch has ended, as far as is known; its end is noted after its answers are kept."""
+    if entry.status or not answers.exists():
+        return entry.status or UNDER_WAY
+    with Store(answers) as store:
+        keys = entry.all_keys()
+        return "completed" if len(store.get_many(kind, keys)) == len(keys) else UNDER_WAY
+
+
+def note_left(answers: Path, purpose: str, kind: str, *, option: str) -> None:
+    """Says which batches are under way where a command goes on without them: they are paid for."""
+    for each in batches_of(answers, purpose, kind):
+        if each["status"] == UNDER_WAY:
+            print(
+                f"note: {each['id']}, a batch of {each['requests']} requests that an earlier "
+                f"command made, is left, and what it has is asked again: {option} goes on with it",
+                file=sys.stderr,
+            )

@@ -26,7 +26,8 @@ from medical_tasks.models.base import (
     OnResult,
     Request,
 )
-from medical_tasks.models.batches import Batches, Line
+from medical_tasks.models.batch_provider import Line
+from medical_tasks.models.batches import Batches
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,

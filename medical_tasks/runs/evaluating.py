@@ -31,7 +31,7 @@ from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
 from medical_tasks.models.base import processes
-from medical_tasks.models.batch_journal import JOURNAL
+from medical_tasks.models.batch_journal import JOURNAL, note_left
 from medical_tasks.models.opener import (
     check_batch,
     check_repeats,
@@ -69,6 +69,7 @@ from medical_tasks.runs.results import (
     read_results,
 )
 from medical_tasks.runs.runner import (
+    ANSWER,
     Adjudication,
     AnsweredTask,
     RoleChoice,
@@ -394,6 +395,8 @@ def _model_answers(
         policy.require_endpoint(model.endpoint, "model")
         if options.batch:
             model.ask_in_batches(folder.answers.with_name(JOURNAL))
+        elif is_main_process():
+            note_left(folder.answers, "model", ANSWER, option="--batch")
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
         roles = _opened_roles(options.role_choices, folder, opened)

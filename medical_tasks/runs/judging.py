@@ -38,12 +38,13 @@ from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import (
     NEUTRAL_JUDGE_ARGS,
+    VERDICT,
     JudgeSession,
     open_judge,
     open_session,
     require_votes,
 )
-from medical_tasks.models.batch_journal import JOURNAL, batches_of
+from medical_tasks.models.batch_journal import JOURNAL, batches_of, note_left
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import check_batch, deciding_args, read_prices
 from medical_tasks.runs.calibrating import Calibration
@@ -261,6 +262,8 @@ class RunJudge:
         policy.require_endpoint(opened.endpoint, "judge")
         if request.options.batch and store is not None:
             ask_in_batches(opened, store.with_name(JOURNAL))
+        elif store is not None:
+            note_left(store, "judge", VERDICT, option="--judge-batch")
         self.asked = _Patient(opened)
 
     def __enter__(self) -> RunJudge:
@@ -282,7 +285,7 @@ class RunJudge:
 
     def batches(self) -> list[dict[str, str | int]]:
         """The batches that replies of the run's store came in."""
-        return [] if self._path is None else batches_of(self._path, "judge")
+        return [] if self._path is None else batches_of(self._path, "judge", VERDICT)
 
     def task_judge(self, task: TaskSpec, store: Store | None = None) -> TaskJudge:
         """Opens the judge for one task.

@@ -403,7 +403,7 @@ def run_model(
             run.texts, run.details, run.conversations = Texts(folder=place), Texts(folder=place), []
         with Store(folder.answers) as store:
             _converse(runs, model, store, again)
-        made = batches_of(folder.answers, "model")
+        made = batches_of(folder.answers, "model", ANSWER)
         repeats.append([_answered(run, model, again, made) for run in runs])
     model.share([])
     return [

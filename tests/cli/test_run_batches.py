@@ -83,7 +83,11 @@ STEPS = [
 
 @pytest.mark.parametrize(("step", "when", "expected"), STEPS)
 def test_a_command_killed_at_a_step_is_gone_on_with_and_nothing_is_paid_twice(
-    server: FakeBatches, step: str, when: str, expected: dict[str, int]
+    server: FakeBatches,
+    step: str,
+    when: str,
+    expected: dict[str, int],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     stopped(server, step, when)
     assert main(ASK) == 0
@@ -95,6 +99,7 @@ def test_a_command_killed_at_a_step_is_gone_on_with_and_nothing_is_paid_twice(
     (batch,) = entry["recipe"]["generation"]["batches"]
     assert batch == {"id": "batch_1", "requests": ITEMS, "status": "completed"}
     # Nothing is asked once all is there, also without the option.
+    assert "note:" not in capsys.readouterr().err
     before = list(server.steps)
     assert main([word for word in ASK if word != "--batch"]) == 0
     assert server.steps == before
@@ -136,11 +141,23 @@ def test_ctrl_c_leaves_a_batch_running_and_the_same_command_goes_on(server: Fake
     assert code == 130
     assert f"batch batch_1: {ITEMS} requests sent" in told
     assert "done, in progress; Ctrl-C leaves it running; the same command goes on" in told
-    assert f"to cancel it: POST {server.base_url}/batches/batch_1/cancel" in told
+    assert f"To cancel it: POST {server.base_url}/batches/batch_1/cancel" in told
     assert "Traceback" not in told
+    assert json.loads(Path("run/batches.json").read_text())["batches"][0]["batch"] == "batch_1"
     server.looks = 1
     assert main(ASK) == 0
     assert server.did("create") == 1
+
+
+def test_a_batch_that_is_left_is_named(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopped(server, "create", "after")
+    stopped(server, "look", "after")
+    assert main([word for word in ASK if word != "--batch"]) == 0
+    told = capsys.readouterr().err
+    assert "note: batch_1, a batch of 6 requests that an earlier command made, is left" in told
+    assert server.did("chat") == ITEMS
 
 
 @pytest.mark.parametrize("state", ["expired", "cancelled"])
@@ -172,11 +189,44 @@ def test_requests_are_put_into_as_many_batches_as_they_need(server: FakeBatches)
     assert [each["requests"] for each in batches()] == [4, 2]
 
 
+def test_what_is_too_much_at_once_for_an_account_is_sent_piece_by_piece(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.most_waiting = 4
+    words = [word.replace("0.01", "0.01,batch_size=2") for word in ASK]
+    assert main(words) == 0
+    told = capsys.readouterr().err
+    assert "batch batch_3: too much at once for this account; sent again after another" in told
+    assert [each["requests"] for each in batches()] == [2, 2, 2]
+    assert not server.paid_twice
+
+
+def test_a_server_that_does_not_list_its_batches_is_not_asked_twice(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopped(server, "create", "after")
+    server.unlisted = True
+    assert main(ASK) == 3
+    assert "does not list its batches (HTTP 404" in capsys.readouterr().err
+    assert server.did("create") == 1
+    Path("run/batches.json").unlink()
+    assert main(ASK) == 0
+
+
+def test_a_batch_that_another_account_made_is_not_known(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopped(server, "look", "before")
+    server.batches.clear()
+    assert main(ASK) == 3
+    assert "does not have batch_1, a batch of this run, or its results" in capsys.readouterr().err
+
+
 REFUSALS: list[tuple[dict[str, Any], int, str]] = [
     (
         {"without": 404},
         2,
-        "takes no batches (HTTP 404: there is nothing here, at {url}/files). Leave out --batch",
+        "takes no batches (HTTP 404: there is nothing here). Leave out --batch",
     ),
     ({"without": 405}, 2, "takes no batches (HTTP 405"),
     (

@@ -83,6 +83,11 @@ class _Made:
     faults: list[dict[str, Any]] = field(default_factory=list)
     made: int = field(default_factory=lambda: int(time.time()))
 
+    @property
+    def takes_room(self) -> bool:
+        """Whether its requests are waiting to be answered."""
+        return not self.faults and self.status in ("validating", "in_progress")
+
     def shown(self) -> dict[str, Any]:
         return {
             "id": self.id, "object": "batch", "endpoint": _OPERATION, "completion_window": "24h", "created_at": self.made,
@@ -101,6 +106,8 @@ class FakeBatches(FaultServer):
         ends: `completed`, `expired` or `cancelled`, and after how many requests; or `failed` with a code.
         line: what a line is answered with in place of an answer; None for nothing unusual.
         without: a server that has no batches, by the status of its answer.
+        unlisted: a server that does not list its batches.
+        most_waiting: how many requests an account may have waiting.
     """
 
     def __init__(
@@ -114,6 +121,7 @@ class FakeBatches(FaultServer):
     ) -> None:
         super().__init__(**more)
         self.looks, self.ends, self.line, self.without = looks, ends, line, without
+        self.unlisted, self.most_waiting = False, 10**6
         self.steps: list[str] = []
         self.asked: list[str] = []
         self.files: dict[str, _File] = {}
@@ -207,7 +215,7 @@ class FakeBatches(FaultServer):
     ) -> dict[str, Any] | bytes | Refused:
         if step == "chat":
             return self._completed(json.loads(raw))
-        if self.without or not step:
+        if self.without or not step or (self.unlisted and step == "list"):
             return Refused(self.without or 404, "there is nothing here")
         if step == "upload":
             return self._upload(raw, handler.headers["Content-Type"])
@@ -269,6 +277,16 @@ class FakeBatches(FaultServer):
         if self.ends[0] == "failed":
             made.faults = [
                 {"code": self.ends[1], "message": "not accepted", "line": None, "param": None}
+            ]
+        waiting = sum(len(each.lines) for each in self.batches.values() if each.takes_room)
+        if waiting + len(lines) > self.most_waiting:
+            made.faults = [
+                {
+                    "code": "token_limit_exceeded",
+                    "message": "Enqueued limit reached",
+                    "line": None,
+                    "param": None,
+                }
             ]
         self.batches[made.id] = made
         if not made.faults:
