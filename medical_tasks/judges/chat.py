@@ -15,7 +15,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
-from medical_tasks.models.batch_provider import Line
+from medical_tasks.models.batch_provider import Line, Sent
 from medical_tasks.models.batches import Batches
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
@@ -71,7 +71,7 @@ class ChatJudge(Backend):
         self._each = each
         self._shares = n_choices
         self._structured = structured
-        self._journal: Path | None = None
+        self._batches: Batches | None = None
 
     def ask_in_batches(self, journal: Path) -> None:
         """Has `answer` ask in batches from now on."""
@@ -81,8 +81,7 @@ class ChatJudge(Backend):
                 "it out."
             )
         with self._place.asking() as settings:
-            Batches(replace(settings, purpose="judge"), journal)  # says now what is wrong
-        self._journal = journal
+            self._batches = Batches(replace(settings, purpose="judge"), journal)
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Asks for all replies.
@@ -95,8 +94,8 @@ class ChatJudge(Backend):
             self.endpoint = " ".join(settings.addresses)
             most = self._each * len(settings.addresses) if self._each else settings.concurrency
             settings = replace(settings, purpose="judge", concurrency=most)
-            if self._journal is not None:
-                self._answer_in_batches(settings, self._journal, calls, budget, on_reply)
+            if self._batches is not None:
+                self._answer_in_batches(self._batches, settings, calls, budget, on_reply)
                 return
             desk = _Desk(budget)
             left = self._round(settings, self._groups(calls), desk, on_reply)
@@ -132,8 +131,8 @@ class ChatJudge(Backend):
 
     def _answer_in_batches(
         self,
+        batches: Batches,
         settings: ChatSettings,
-        journal: Path,
         calls: Sequence[Call],
         budget: RunBudget,
         on_reply: OnReply,
@@ -142,7 +141,7 @@ class ChatJudge(Backend):
 
         Again for those that shared a request and got none of it, or that the budget held back.
         """
-        batches, waiting = Batches(settings, journal), {call.key: call for call in calls}
+        waiting = {call.key: call for call in calls}
         admitted: dict[str, tuple[int, int]] = {}  # estimated tokens, by a request's first key
 
         def lines(keys: Collection[str]) -> Iterator[Line]:
@@ -177,8 +176,8 @@ class ChatJudge(Backend):
 
         while waiting:
             before, shared = len(waiting), self._shares
-            texts = {key: texts_of(call.messages) for key, call in waiting.items()}
-            batches.ask(texts, lines, deliver)
+            sent = {key: Sent(texts=texts_of(call.messages)) for key, call in waiting.items()}
+            batches.ask(sent, lines, deliver)
             if len(waiting) == before and self._shares == shared:
                 for key in list(waiting):
                     hear(NoReply(key=key, reason="budget spent"))
@@ -212,9 +211,7 @@ class ChatJudge(Backend):
 
     def _asked_with(self, call: Call) -> dict[str, object]:
         """What a request has besides the chat."""
-        body = dict(self._place.sampling)
-        if "seed" in body:
-            body["seed"] += call.vote
+        body = self._place.fields(call.vote)
         if self._structured and call.question.schema is not None:
             form = {"name": "verdict", "strict": True, "schema": call.question.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -263,6 +260,11 @@ def _told(keys: Sequence[str], outcome: Completion | CallFailed, on_reply: OnRep
                 # what the request took is booked on its first reply
                 prompt_tokens=0 if number and prompt is not None else prompt,
                 output_tokens=0 if number and output is not None else output,
+                reasoning_tokens=0 if number else outcome.reasoning_tokens,
+                cached_tokens=0 if number else outcome.cached_tokens,
+                provider=outcome.provider,
+                served_model=outcome.served_model,
+                adapted=outcome.adapted,
                 attempts=0 if number else outcome.attempts,
             )
         )
@@ -378,6 +380,11 @@ class LocalJudge(Backend):
                     finish=finish,
                     prompt_tokens=read,
                     output_tokens=written,
+                    reasoning_tokens=result.reasoning_tokens,
+                    cached_tokens=result.cached_tokens,
+                    provider=result.provider,
+                    served_model=result.served_model,
+                    adapted=result.adapted,
                 )
             )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +38,7 @@ class Entry:
         status: how the batch has ended, "" while it has not.
         requests: how many there were.
         answered: how many were, when it had ended.
+        adapted: settings that the server refuses, and what was sent instead.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Entry:
     batch: str = ""
     status: str = ""
     answered: int = 0
+    adapted: dict[str, str] = field(default_factory=dict)
 
     @property
     def upload_name(self) -> str:
@@ -68,9 +70,13 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.entries: list[Entry] = []
-        if path.exists():
-            with readable(path, again="Move it away to ask anew."):
-                self.entries = _read_entries(path, read_text(path))
+        self.read()
+
+    def read(self) -> None:
+        """Reads the file anew, where there is one."""
+        if self.path.exists():
+            with readable(self.path, again="Move it away to ask anew."):
+                self.entries = _read_entries(self.path, read_text(self.path))
 
     def add(self, entry: Entry) -> None:
         """Notes a batch that is about to be made."""

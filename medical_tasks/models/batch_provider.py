@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from medical_tasks.models.batch_journal import Entry
 from medical_tasks.models.call_pool import run_calls
-from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
+from medical_tasks.models.chat_client import (
+    CallFailed,
+    ChatClient,
+    ChatSettings,
+    Completion,
+    completed,
+)
 from medical_tasks.models.chat_reply import AttemptError, read_error, read_reply, whole_number
+from medical_tasks.models.refusals import Adaptations
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -40,20 +47,41 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A request of a batch, and the keys of the answers that it brings: one a choice."""
+    """A request of a batch.
+
+    Attributes:
+        keys: of the answers that it brings, one a choice.
+        body: as it is meant (`chat_client.completion_body`).
+    """
 
     keys: tuple[str, ...]
     body: Mapping[str, object]
 
-    def written(self) -> bytes:
+    def written(self, adaptations: Adaptations) -> bytes:
         """The line of the file; the first key names it, and its result."""
         line = {
             "custom_id": self.keys[0],
             "method": "POST",
             "url": OPERATION,
-            "body": dict(self.body),
+            "body": adaptations.applied(self.body),
         }
         return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """What reading a result takes of its request.
+
+    Attributes:
+        texts: what was sent, of which no failure tells.
+        stop: words that end an answer.
+    """
+
+    texts: Sequence[str] = ()
+    stop: Sequence[str] = ()
+
+
+_NOTHING: Final = Sent()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +114,8 @@ class Provider:
 
     def upload(self, entry: Entry, lines: Sequence[Line]) -> str:
         """Sends the file of requests; returns its id."""
-        content = b"".join(line.written() for line in lines)
+        adaptations = self._settings.adaptations
+        content = b"".join(line.written(adaptations) for line in lines)
 
         async def ask(api: AsyncOpenAI) -> FileObject:
             return await api.files.create(file=(entry.upload_name, content), purpose="batch")
@@ -141,13 +170,14 @@ class Provider:
         return _read_status(self._do(ask))
 
     def results(
-        self, status: Status, texts: Mapping[str, Sequence[str]]
+        self, entry: Entry, status: Status, sent: Mapping[str, Sent]
     ) -> Iterator[tuple[str, Outcome]]:
         """Reads the files of results: a request's name, and what came of it.
 
         Args:
-            status: of a batch that has ended.
-            texts: what was sent by a request's name, of which no failure tells.
+            entry: a batch.
+            status: how it has ended.
+            sent: what its requests were, by name.
         """
         for file in status.files:
 
@@ -158,9 +188,12 @@ class Provider:
                 line = _read_line(raw)
                 if line is not None:
                     name, result = line
-                    yield name, self._outcome(result, status.state, texts.get(name, ()))
+                    request = sent.get(name, _NOTHING)
+                    yield name, self._outcome(result, status.state, request, entry.adapted)
 
-    def _outcome(self, result: Mapping[str, object], state: str, texts: Sequence[str]) -> Outcome:
+    def _outcome(
+        self, result: Mapping[str, object], state: str, sent: Sent, adapted: Mapping[str, str]
+    ) -> Outcome:
         """What a line of results says: a completion, or why there is none."""
         response, error = result.get("response"), result.get("error")
         status = whole_number(response.get("status_code")) if isinstance(response, dict) else None
@@ -171,10 +204,36 @@ class Provider:
         text, secret = json.dumps(response.get("body")), self._settings.api_key
         try:
             if status != 200:
-                raise read_error(status, {}, text, sent=texts, secret=secret)
-            return Completion(**vars(read_reply(text, sent=texts, secret=secret)), attempts=1)
+                raise read_error(status, {}, text, sent=sent.texts, secret=secret)
+            reply = read_reply(text, {}, sent=sent.texts, secret=secret)
+            return completed(reply, attempts=1, adapted=adapted, stop=sent.stop)
         except AttemptError as failure:
             return CallFailed(failure.reason, failure.detail, attempts=1)
+
+    def ask_alone(
+        self, line: Line, sent: Sent, deliver: Callable[[Sequence[str], Outcome], None]
+    ) -> CallFailed | None:
+        """Asks one request without a batch, as all others are that have none.
+
+        Returns:
+            Why there is no answer; None where it was delivered.
+        """
+        failures: list[CallFailed] = []
+
+        async def ask(client: ChatClient, line: Line) -> Outcome:
+            try:
+                return await client.send(line.body, texts=sent.texts, stop=sent.stop)
+            except CallFailed as failed:
+                return failed  # what it means is not for the pool to say
+
+        def hear(line: Line, outcome: Outcome) -> None:
+            if isinstance(outcome, CallFailed):
+                failures.append(outcome)
+            else:
+                deliver(line.keys, outcome)
+
+        run_calls(self._settings, [line], ask, hear)
+        return failures[0] if failures else None
 
     def _do(self, ask: Callable[[AsyncOpenAI], Awaitable[Result]]) -> Result:
         """Does one thing at the provider; raises CallFailed."""

@@ -27,6 +27,7 @@ from medical_tasks.models.batch_provider import (
     Line,
     Outcome,
     Provider,
+    Sent,
     Status,
     is_uncertain,
 )
@@ -108,22 +109,25 @@ class Batches:
         self._settings = settings
         self._provider = Provider(settings)
         self._journal = Journal(journal)
+        self._tried = False
 
-    def ask(self, wanted: Mapping[str, Sequence[str]], lines: Lines, deliver: Deliver) -> None:
+    def ask(self, wanted: Mapping[str, Sent], lines: Lines, deliver: Deliver) -> None:
         """Gets answers: of batches that are under way already, and of new ones for the rest.
 
         Args:
-            wanted: the texts that are sent for each key.
+            wanted: what is sent for each key.
             lines: makes the requests of keys; it may leave out some.
             deliver: told what came of each request, with the request's keys.
         """
         policy.require_no_batch(self._option)
+        self._journal.read()  # a model and its judge share one
         waiting = [
             _Watched(entry) for entry in self._under_way(wanted) if self._recovered(entry, wanted)
         ]
         covered = {key for batch in waiting for key in batch.entry.all_keys()}
         rest = [key for key in wanted if key not in covered]
-        waiting += map(self._submitted, _parts(lines(rest), self._settings.batch_size))
+        left = self._after_the_first(lines(rest), wanted, deliver)
+        waiting += map(self._submitted, _parts(left, self._settings))
         try:
             self._wait(waiting, wanted, lines, deliver)
         except KeyboardInterrupt:
@@ -132,6 +136,29 @@ class Batches:
                 cancel = f"{self._settings.base_url}/batches/{name}/cancel"
                 _say(batch.entry, f"goes on, and is paid for. To cancel it: POST {cancel}")
             raise
+
+    def _after_the_first(
+        self, lines: Iterable[Line], wanted: Mapping[str, Sent], deliver: Deliver
+    ) -> Iterator[Line]:
+        """Asks the first request of all by itself, and yields the others.
+
+        What the server refuses of each request is so told, or adapted, at once: a batch of them
+        would come back without an answer after hours.
+        """
+        for line in lines:
+            if self._tried:
+                yield line
+                continue
+            self._tried = True
+            failed = self._provider.ask_alone(line, wanted[line.keys[0]], deliver)
+            if failed is None:
+                continue
+            if failed.every_call or failed.reason == "connection":
+                raise explained(self._settings, failed)
+            if is_uncertain(failed) or failed.reason == "rate limited":
+                yield line
+            else:
+                deliver(line.keys, failed)
 
     def _under_way(self, wanted: Collection[str]) -> list[Entry]:
         """The batches of earlier commands that hold some of what is wanted."""
@@ -186,6 +213,11 @@ class Batches:
             made=int(time.time()),
             keys=[list(line.keys) for line in lines],
             requests=len(lines),
+            adapted={
+                name: change
+                for name, change in self._settings.adaptations.changes.items()
+                if any(name in line.body for line in lines)
+            },
         )
         self._journal.add(entry)
         try:
@@ -222,7 +254,7 @@ class Batches:
     def _wait(
         self,
         waiting: list[_Watched],
-        wanted: Mapping[str, Sequence[str]],
+        wanted: Mapping[str, Sent],
         lines: Lines,
         deliver: Deliver,
     ) -> None:
@@ -273,13 +305,13 @@ class Batches:
         self,
         entry: Entry,
         status: Status,
-        wanted: Mapping[str, Sequence[str]],
+        wanted: Mapping[str, Sent],
         deliver: Deliver,
     ) -> None:
         """Delivers the results of a batch, then notes that it has ended."""
         tally, left = _Tally(), {keys[0]: keys for keys in entry.keys}
         try:
-            for name, outcome in self._provider.results(status, wanted):
+            for name, outcome in self._provider.results(entry, status, wanted):
                 keys = left.pop(name, None)
                 if keys is not None:  # else of nobody's request, or a second result of one
                     tally.count(outcome)
@@ -298,11 +330,11 @@ class Batches:
         _say(entry, tally.said(entry))
 
     def _not_accepted(
-        self, entry: Entry, status: Status, wanted: Mapping[str, Sequence[str]]
+        self, entry: Entry, status: Status, wanted: Mapping[str, Sent]
     ) -> MedicalTasksError:
         """The error of a batch that the provider did not accept."""
         code, message = (*status.faults, ("no reason", ""))[0]
-        quotes = any(quoted_from(message, texts) for texts in wanted.values())
+        quotes = any(quoted_from(message, sent.texts) for sent in wanted.values())
         if message and not quotes and not holds_key(message, self._settings.api_key):
             code += f": {message[:_SHOWN]}"
         if status.over_quota:
@@ -335,13 +367,13 @@ class Batches:
         )
 
 
-def _parts(lines: Iterable[Line], most: int) -> Iterator[list[Line]]:
+def _parts(lines: Iterable[Line], settings: ChatSettings) -> Iterator[list[Line]]:
     """Puts requests together to batches that are not too large for the provider."""
     part: list[Line] = []
     size = 0
     for line in lines:
-        length = len(line.written())
-        if part and (len(part) >= most or size + length > _MOST_BYTES):
+        length = len(line.written(settings.adaptations))
+        if part and (len(part) >= settings.batch_size or size + length > _MOST_BYTES):
             yield part
             part, size = [], 0
         part.append(line)

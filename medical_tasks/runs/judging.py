@@ -404,6 +404,8 @@ class TaskJudge:
         }
         if isinstance(self._judge, JudgeSession):
             entry["judge"] |= {"usage": self._judge.usage}
+            if self._judge.adapted:
+                entry["recipe"]["judge"] |= {"adapted": self._judge.adapted}
             entry["judge"] |= {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
             made = self._opened.batches()
             entry["judge"] |= {"batches": made} if made else {}

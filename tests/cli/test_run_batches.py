@@ -22,6 +22,7 @@ from tests.models.fake_batches import FakeBatches, Refused
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 ITEMS = 6
+BATCHED = ITEMS - 1  # the first question is asked by itself
 ASK = (
     f"run --tasks medcalc --config demo --max-samples {ITEMS} --out run --batch "
     "--model openai-api/test-host/m --model-args batch_poll=0.01,max_retries=0"
@@ -69,15 +70,15 @@ def stopped(
     return process.returncode, told
 
 
-# The step at which it is killed; what the second command asks for again.
+# The step at which it is killed; what both commands together ask for. The first question is always asked by itself.
 STEPS = [
-    ("upload", "before", {"upload": 2, "create": 1}),
-    ("upload", "after", {"upload": 1, "create": 1}),  # the file is found by its name
-    ("create", "before", {"upload": 1, "create": 2}),
-    ("create", "after", {"upload": 1, "create": 1}),  # the batch is found by its metadata
-    ("look", "after", {"upload": 1, "create": 1}),
-    ("content", "before", {"upload": 1, "create": 1}),
-    ("content", "after", {"upload": 1, "create": 1}),
+    ("upload", "before", {"chat": 2, "upload": 2, "create": 1}),
+    ("upload", "after", {"chat": 1, "upload": 1, "create": 1}),  # the file is found by its name
+    ("create", "before", {"chat": 1, "upload": 1, "create": 2}),
+    ("create", "after", {"chat": 1, "upload": 1, "create": 1}),  # the batch is found by its upload
+    ("look", "after", {"chat": 1, "upload": 1, "create": 1}),
+    ("content", "before", {"chat": 1, "upload": 1, "create": 1}),
+    ("content", "after", {"chat": 1, "upload": 1, "create": 1}),
 ]
 
 
@@ -97,7 +98,8 @@ def test_a_command_killed_at_a_step_is_gone_on_with_and_nothing_is_paid_twice(
     entry = read_results(Path("run"))["tasks"]["medcalc"]
     assert entry["coverage"]["answered"] == ITEMS
     (batch,) = entry["recipe"]["generation"]["batches"]
-    assert batch == {"id": "batch_1", "requests": ITEMS, "status": "completed"}
+    left = ITEMS - expected["chat"]
+    assert batch == {"id": "batch_1", "requests": left, "status": "completed"}
     # Nothing is asked once all is there, also without the option.
     assert "note:" not in capsys.readouterr().err
     before = list(server.steps)
@@ -108,7 +110,7 @@ def test_a_command_killed_at_a_step_is_gone_on_with_and_nothing_is_paid_twice(
 def odd(body: Any) -> Refused | None:
     """Refuses some questions, by their length."""
     length = len(body["messages"][-1]["content"])
-    return Refused(400, "Invalid value: 'x'.") if length % 2 else None
+    return Refused(400, "Invalid value.") if length % 2 else None
 
 
 def batches() -> list[dict[str, Any]]:
@@ -126,7 +128,7 @@ def test_a_command_killed_between_two_files_of_results_keeps_what_it_has(
     assert len(server.asked) == ITEMS
     assert not server.paid_twice
     told = capsys.readouterr().err
-    assert "x http 400 (HTTP 400: Invalid value: 'x'.)" in told
+    assert "x http 400 (HTTP 400: Invalid value.)" in told
     # What failed costs nothing, and is asked anew by the same command: nothing else is.
     server.line = lambda _: None
     failed = read_results(Path("run"))["tasks"]["medcalc"]["coverage"]["unscored"]
@@ -139,7 +141,7 @@ def test_ctrl_c_leaves_a_batch_running_and_the_same_command_goes_on(server: Fake
     server.looks = 10**6
     code, told = stopped(server, "look", "after", by=signal.SIGINT, passing=3)
     assert code == 130
-    assert f"batch batch_1: {ITEMS} requests sent" in told
+    assert f"batch batch_1: {BATCHED} requests sent" in told
     assert "done, in progress; Ctrl-C leaves it running; the same command goes on" in told
     assert f"To cancel it: POST {server.base_url}/batches/batch_1/cancel" in told
     assert "Traceback" not in told
@@ -156,22 +158,22 @@ def test_a_batch_that_is_left_is_named(
     stopped(server, "look", "after")
     assert main([word for word in ASK if word != "--batch"]) == 0
     told = capsys.readouterr().err
-    assert "note: batch_1, a batch of 6 requests that an earlier command made, is left" in told
-    assert server.did("chat") == ITEMS
+    assert "note: batch_1, a batch of 5 requests that an earlier command made, is left" in told
+    assert server.did("chat") == 1 + BATCHED
 
 
 @pytest.mark.parametrize("state", ["expired", "cancelled"])
 def test_what_a_batch_left_is_asked_in_a_new_one_by_the_same_command(
     server: FakeBatches, state: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.ends = (state, 4)
+    server.ends = (state, 3)
     assert main(ASK) == 5
     told = capsys.readouterr().err
-    assert f"batch batch_1: {state}, 4 of {ITEMS} answered; {ITEMS - 4} x batch {state}" in told
-    assert f"{ITEMS - 4} x no answer: batch {state}" in told
+    assert f"batch batch_1: {state}, 3 of {BATCHED} answered; {BATCHED - 3} x batch {state}" in told
+    assert f"{BATCHED - 3} x no answer: batch {state}" in told
     server.ends = ("completed", 0)
     assert main(ASK) == 0
-    assert [each["requests"] for each in batches()] == [ITEMS, ITEMS - 4]
+    assert [each["requests"] for each in batches()] == [BATCHED, BATCHED - 3 - 1]
     assert len(set(server.asked)) == ITEMS
 
 
@@ -184,9 +186,38 @@ def test_an_answer_that_is_lost_on_its_way_makes_no_second_batch(server: FakeBat
 
 
 def test_requests_are_put_into_as_many_batches_as_they_need(server: FakeBatches) -> None:
-    words = [word.replace("0.01", "0.01,batch_size=4") for word in ASK]
+    words = [word.replace("0.01", "0.01,batch_size=3") for word in ASK]
     assert main(words) == 0
-    assert [each["requests"] for each in batches()] == [4, 2]
+    assert [each["requests"] for each in batches()] == [3, 2]
+
+
+def today(body: Any) -> Refused | None:
+    """Refuses what reasoning models of today refuse."""
+    message = "Unsupported parameter: '{}' is not supported with this model."
+    for name in ("max_tokens", "temperature", "verbosity"):
+        if name in body:
+            return Refused(400, message.format(name), "unsupported_parameter")
+    return None
+
+
+def test_what_a_model_refuses_is_found_before_a_batch_is_made(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.line = today
+    refused = [word.replace("0.01", '0.01,extra_body={"verbosity": "low"}') for word in ASK]
+    assert main([*refused, "--out", "refused"]) == 2
+    assert "refuses a setting" in capsys.readouterr().err
+    assert server.did("upload") == 0
+    assert main(ASK) == 0
+    assert (server.did("chat"), server.did("create")) == (6, 1)
+    generation = read_results(Path("run"))["tasks"]["medcalc"]["recipe"]["generation"]
+    assert generation["adapted"] == {
+        "max_tokens": "max_completion_tokens",
+        "temperature": "left out",
+    }
+    assert {frozenset(call.body) for call in server.calls} == {
+        frozenset({"model", "messages", "max_completion_tokens"})
+    }
 
 
 def test_what_is_too_much_at_once_for_an_account_is_sent_piece_by_piece(
@@ -197,7 +228,7 @@ def test_what_is_too_much_at_once_for_an_account_is_sent_piece_by_piece(
     assert main(words) == 0
     told = capsys.readouterr().err
     assert "batch batch_3: too much at once for this account; sent again after another" in told
-    assert [each["requests"] for each in batches()] == [2, 2, 2]
+    assert [each["requests"] for each in batches()] == [2, 2, 1]
     assert not server.paid_twice
 
 
@@ -279,7 +310,7 @@ def test_a_judge_is_asked_a_batch_a_round(server: FakeBatches) -> None:
     asked = judge["verdicts"]["asked"]
     assert judge["verdicts"]["decided"] == asked > 0
     # Two votes of a question share a request, and so they are asked again.
-    assert [each["requests"] for each in judge["batches"]] == [asked, asked]
+    assert [each["requests"] for each in judge["batches"]] == [asked - 1, asked - 1]
     assert {call.body["n"] for call in server.calls} == {2}
     assert not server.paid_twice
 

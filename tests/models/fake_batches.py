@@ -2,7 +2,7 @@
 
     with FakeBatches() as server:
         ...  # base URL: server.base_url
-    server.asked             # custom ids of every request that was taken into a batch: what is paid for
+    server.asked             # the chat of each request that was answered, or taken into a batch: what is paid for
     server.did("create")     # how often a step was asked for
 
 A batch moves on by one state each time it is looked at. `hold(step)` keeps the next request of a step without an answer,
@@ -41,7 +41,6 @@ _CHAT: Final = {
     "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop", "n",
     "response_format", "reasoning_effort", "presence_penalty", "frequency_penalty",
 }  # fmt: skip
-_LINE_MESSAGES: Final = "messages"
 
 
 class Refused(NamedTuple):
@@ -182,13 +181,7 @@ class FakeBatches(FaultServer):
                 handler.close_connection = True
                 return
             if isinstance(answer, Refused):
-                error = {
-                    "message": answer.message,
-                    "code": answer.code,
-                    "type": "invalid_request_error",
-                    "param": None,
-                }
-                handler.reply(answer.status, {}, json.dumps({"error": error}))
+                handler.reply(answer.status, {}, json.dumps(_error(answer)))
             else:
                 handler.reply(200, {}, answer if isinstance(answer, bytes) else json.dumps(answer))
         except (BrokenPipeError, ConnectionResetError):
@@ -214,7 +207,7 @@ class FakeBatches(FaultServer):
         self, step: str, name: str, raw: bytes, query: Mapping[str, str], handler: _Handler
     ) -> dict[str, Any] | bytes | Refused:
         if step == "chat":
-            return self._completed(json.loads(raw))
+            return self._chat(json.loads(raw))
         if self.without or not step or (self.unlisted and step == "list"):
             return Refused(self.without or 404, "there is nothing here")
         if step == "upload":
@@ -236,6 +229,13 @@ class FakeBatches(FaultServer):
             return Refused(404, f"No batch found with id '{name}'.")
         self._move(made)
         return made.shown()
+
+    def _chat(self, body: Mapping[str, Any]) -> dict[str, Any] | Refused:
+        refused = self.line(body) or _line_fault(body)
+        if refused is not None:
+            return refused
+        self.asked.append(json.dumps(body["messages"]))
+        return self._completed(body)
 
     def _upload(self, raw: bytes, kind: str) -> dict[str, Any] | Refused:
         form = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + raw, policy=HTTP)
@@ -290,7 +290,7 @@ class FakeBatches(FaultServer):
             ]
         self.batches[made.id] = made
         if not made.faults:
-            self.asked += [line["custom_id"] for line in lines]
+            self.asked += [json.dumps(line["body"]["messages"]) for line in lines]
         return made.shown()
 
     def _move(self, made: _Made) -> None:
@@ -310,11 +310,7 @@ class FakeBatches(FaultServer):
         bad: list[dict[str, Any]] = []
         for line in made.lines[:most]:
             refused = self.line(line["body"]) or _line_fault(line["body"])
-            body = (
-                self._completed(line["body"])
-                if refused is None
-                else {"error": {"message": refused.message}}
-            )
+            body = self._completed(line["body"]) if refused is None else _error(refused)
             status = 200 if refused is None else refused.status
             response = {"status_code": status, "request_id": "r", "body": body}
             (good if refused is None else bad).append(
@@ -334,6 +330,11 @@ class FakeBatches(FaultServer):
         call = Call(len(self.calls) + 1, 1, body, {}, _OPERATION, time.monotonic())
         self.calls.append(call)
         return self._completion(call)
+
+
+def _error(refused: Refused) -> dict[str, Any]:
+    error = {"message": refused.message, "code": refused.code, "param": None}
+    return {"error": {"type": "invalid_request_error", **error}}
 
 
 def _route(method: str, path: str) -> tuple[str, str]:
@@ -380,7 +381,7 @@ def _faults(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _line_fault(body: Mapping[str, Any]) -> Refused | None:
     if strange := sorted(set(body) - _CHAT):
         return Refused(400, f"Unrecognized request argument supplied: {strange[0]}")
-    if any(set(message) != {"role", "content"} for message in body[_LINE_MESSAGES]):
+    if any(set(message) != {"role", "content"} for message in body["messages"]):
         return Refused(400, "Invalid messages")
     return None
 

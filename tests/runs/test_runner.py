@@ -204,7 +204,7 @@ def test_a_protocol_asks_a_batch_a_round(data: TaskData, folder: RunFolder) -> N
         model.ask_in_batches(folder.answers.with_name(JOURNAL))
         task = run(model, data, folder)
     assert [task.responses[item.id] for item in data.items] == EXPECTED
-    assert [each["requests"] for each in task.recipe["generation"]["batches"]] == [6, 5, 4, 3]
+    assert [each["requests"] for each in task.recipe["generation"]["batches"]] == [5, 5, 4, 3]
 
 
 def test_blocks_of_items_change_nothing(
