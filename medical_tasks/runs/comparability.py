@@ -148,6 +148,9 @@ def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterat
 
 
 def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
+    if not judge:
+        yield "no judge was asked"
+        return
     if _prompts(judge) != "official":
         yield "the judge was asked with own prompts"
     elif not asked_officially(judge):
