@@ -122,6 +122,8 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
         return
     if paper.differs:
         yield paper.differs
+    if imported := _recipe(entry, "imported"):
+        yield f"imported: {imported.get('kind')} asked the questions in its own way"
     yield from _prompts_differ(task, paper, entry)
     if paper.judges:
         yield from _judge_differs(paper, judge)

@@ -161,10 +161,12 @@ def _text(text: str) -> str:
 
 def _word(word: str) -> str:
     kind, slash, rest = word.partition("/")
-    if not slash or kind not in {*_KINDS, *_BY_FILE}:
+    if not slash or kind not in {*_KINDS, *_BY_FILE, "imported"}:
         return _plain(word)
     if kind in _BY_FILE:
         return f"{kind}/{FILE}"
+    if kind == "imported":
+        return f"{kind}/{_plain(rest)}"
     if kind == "openai-api":
         return f"{kind}/{HOST}/{_plain(rest.partition('/')[2])}"
     if kind == "inspect":

@@ -329,7 +329,7 @@ class _TaskPackage:
     def answering(self) -> Iterator[Found]:
         """How answers were generated, where a model was asked."""
         model, generation = str(self.recipe["model"]["name"]), self.recipe["generation"]
-        from_model = not model.startswith(("responses/", "baseline/"))
+        from_model = not model.startswith(("responses/", "imported/", "baseline/"))
         if {from_model} != {self.recipe["prompts"] is not None, generation is not None}:
             there = "missing" if from_model else "there"
             yield "mismatch", f"prompts and generation are {there} for {model}"
