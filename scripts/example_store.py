@@ -343,12 +343,13 @@ class Shown:
         """Whether others published the answers."""
         return "imported" in self.entry["recipe"]
 
-    def figure(self, name: str, *, n: bool = False) -> str:
+    def figure(self, name: str, *, decimals: int = 1, n: bool = False) -> str:
         """A metric in percent with its interval, `20.6 (18.2 to 23.3)`; with `n` its items too."""
         metric = self.entry["metrics"].get(name)
         if metric is None or metric["value"] is None:
             return "-"
-        value, low, high = (f"{100 * metric[key]:.1f}" for key in ("value", "ci_low", "ci_high"))
+        value = f"{100 * metric['value']:.{decimals}f}"
+        low, high = (f"{100 * metric[key]:.1f}" for key in ("ci_low", "ci_high"))
         items = f", {metric['n']:,}" if n else ""
         return f"{value} ({low} to {high}{items})"
 
@@ -419,7 +420,7 @@ def tables(store: Path) -> dict[str, str]:
     for one in notes:
         pairs = (("ROUGE-1", "rouge1"), ("ROUGE-2", "rouge2"), ("ROUGE-L", "rougeLsum"))
         cells = [
-            cell for theirs, ours in pairs for cell in (one.reported(theirs), one.figure(ours))
+            cell for theirs, ours in pairs for cell in (one.reported(theirs), one.figure(ours, decimals=2))
         ]
         third.append(f"| {' | '.join((one.model, *cells))} |")
     return {"medcalc": "\n".join(first), "notes": "\n".join(third), "labels": "\n".join(second)}

@@ -69,13 +69,19 @@ def marks(entry: Entry) -> list[str]:
     sentences: list[str] = []
     recipe = entry["recipe"]
     asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(BASELINE)
+    share = _share(entry)
     if imported := mapping(recipe.get("imported")):
         sentences.append(_published_words(imported))
-    elif recipe.get("prompts") is None and not asks_nobody:
+        if share < RANKED_COVERAGE:
+            scored, asked = entry["coverage"]["scored"], entry["coverage"]["asked"]
+            sentences.append(
+                f"They are to {scored:,} of {asked:,} items, which need not be like the others."
+            )
+        return sentences
+    if recipe.get("prompts") is None and not asks_nobody:
         sentences.append(
             "The answers were made outside this suite: how they were asked for is not known here."
         )
-    share = _share(entry)
     if share < RANKED_COVERAGE:
         sentences.append(
             f"Only {100 * share:.1f} % of the items have a score, {100 * RANKED_COVERAGE:.0f} % "

@@ -243,13 +243,15 @@ def _submitted_row(entry: Entry, submission: Submission, results: Json, ranks: _
                 "first": rank and rank.first,
                 "last": rank and rank.last,
             }
+    # Of published answers that nobody judged the first figure that needs no judge.
+    headline = entry.counted_by(task.metrics[0].name)
     coverage = result["coverage"]
     took, cost = an_answer(result), entry.usage.get("cost_usd")
     label = ranking.group_label(entry.recipe)
     return {
         **{name: getattr(entry, name) for name in _OF_ENTRY},
-        "metric": task.metrics[0].name,
-        **_written(metrics.get(task.metrics[0].name, {})),
+        "metric": headline,
+        **_written(metrics.get(headline, {})),
         "asked": coverage["asked"],
         "scored": coverage["scored"],
         "date": entry.at,
