@@ -73,7 +73,7 @@ class Result(OpenForm):
     """What came back of a request."""
 
     success: bool = True
-    completions: tuple[Completion, ...] = ()
+    completions: list[Completion] | None = None
 
 
 class Request(OpenForm):

@@ -94,8 +94,9 @@ class Questions:
         named = [name for name in dict.fromkeys(answer.ids) if name in ids]
         questions = [question for question in map(folded, answer.questions) if question]
         if not questions or not self._asked:
-            item = named[0] if named else None
-            return Match(answer=answer, item=item, way="id alone" if named else "unknown")
+            # Without a question only what is surely an id counts.
+            item = next((name for name in answer.ids[:1] if name in ids), None)
+            return Match(answer=answer, item=item, way="id alone" if item else "unknown")
         several = False
         for question in questions:
             holding = self._holding(question)

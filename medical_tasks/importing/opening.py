@@ -1,8 +1,10 @@
 """Opening files that strangers wrote: JSON, JSON Lines, gzip, and zip archives, within limits.
 
-files = Files(error="Give the folder of a HELM run, whole.")
-files.json(folder / "stats.json")
-files.sha256      # {"stats.json": "3f2a..."}
+Example:
+    >>> files = Files(again="Give the folder of a HELM run, whole.")
+    >>> stats = files.json(folder / "stats.json")
+    >>> files.sha256
+    {"stats.json": "3f2a..."}
 """
 
 from __future__ import annotations
@@ -93,6 +95,7 @@ class Files:
         return form.model_validate(value)
 
     def check_size(self, path: Path, size: int) -> None:
+        """Refuses what is larger than anything that should be read."""
         if size > LARGEST:
             raise UsageError(
                 f"{path}: has more than {LARGEST:,} bytes, which is the most that is read."
