@@ -46,6 +46,7 @@ from medical_tasks.options import Score
 from medical_tasks.runs.evaluating import rescore
 from medical_tasks.runs.imported import FoundAnswers, FoundRun, PublishedSource
 from medical_tasks.runs.results import JsonDict, ReportedFigure
+from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.spec import Item, TaskSpec
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -337,6 +338,7 @@ class Shown:
     organisation: str
     task: str
     entry: Mapping[str, Any]
+    right: Mapping[str, float]  # by item id, of MedCalc-Bench
 
     @property
     def is_published(self) -> bool:
@@ -348,82 +350,125 @@ class Shown:
         metric = self.entry["metrics"].get(name)
         if metric is None or metric["value"] is None:
             return "-"
-        value = f"{100 * metric['value']:.{decimals}f}"
-        low, high = (f"{100 * metric[key]:.1f}" for key in ("ci_low", "ci_high"))
-        items = f", {metric['n']:,}" if n else ""
-        return f"{value} ({low} to {high}{items})"
+        ends = (metric["value"], metric["ci_low"], metric["ci_high"])
+        return in_percent(*ends, decimals=decimals, n=metric["n"] if n else None)
 
-    def reported(self, name: str, decimals: int = 2) -> str:
+    def reported(self, name: str) -> str:
         """A figure that the source reports of these answers."""
         found = (each["value"] for each in self.entry.get("reported", ()) if each["metric"] == name)
         value = next(found, None)
-        return "-" if value is None else f"{value:.{decimals}f}"
+        return "-" if value is None else f"{value:.2f}"
+
+    def on_items_of(self, other: Shown) -> str:
+        """The accuracy on the items that another one answered; by Wilson's interval."""
+        values = [self.right[item] for item in other.right]
+        made = proportion_interval(values)
+        return in_percent(made.value, made.ci_low, made.ci_high)
+
+
+def in_percent(
+    value: float, low: float, high: float, *, decimals: int = 1, n: int | None = None
+) -> str:
+    """A figure with its interval, and over how many items."""
+    items = "" if n is None else f", {n:,}"
+    return f"{100 * value:.{decimals}f} ({100 * low:.1f} to {100 * high:.1f}{items})"
 
 
 def shown_results(store: Path) -> list[Shown]:
-    """The accepted results of a store, by task and value."""
+    """The accepted results of a store: published answers as the catalogue has them, then others."""
     board = Board(LocalStorage(store))
-    found = [
-        Shown(
-            model=each.submitter.model,
-            organisation=each.submitter.organisation,
-            task=task,
-            entry=board.results(each.id)["tasks"][task],
-        )
-        for each in board.submissions("accepted")
-        for task in each.tasks
-    ]
-    order = [(entry.organisation, entry.model, entry.task) for entry in Catalogue.read().entries]
-    keyed = {key: place for place, key in enumerate(order)}
-    return sorted(
-        found,
-        key=lambda one: (
-            keyed.get((one.organisation, one.model, one.task), len(keyed)),
-            one.task,
-            one.model,
-        ),
-    )
+    found = []
+    for submission in board.submissions("accepted"):
+        items = board.package(submission.id).items
+        found += [
+            Shown(
+                model=submission.submitter.model,
+                organisation=submission.submitter.organisation,
+                task=task,
+                entry=board.results(submission.id)["tasks"][task],
+                right={
+                    row["id"]: row["accuracy"]
+                    for row in items
+                    if row["task"] == task and row.get("accuracy") is not None
+                },
+            )
+            for task in submission.tasks
+        ]
+    order = {
+        (entry.organisation, entry.model, entry.task): place
+        for place, entry in enumerate(Catalogue.read().entries)
+    }
+
+    def place(one: Shown) -> tuple[int, str, str]:
+        return order.get((one.organisation, one.model, one.task), len(order)), one.task, one.model
+
+    return sorted(found, key=place)
 
 
 def tables(store: Path) -> dict[str, str]:
     """The tables of the documents, by name."""
     shown = shown_results(store)
     medcalc = [one for one in shown if task_spec(one.task).benchmark == MEDCALC]
-    notes = [one for one in shown if one.task == "aci_bench" and one.is_published]
+    return {
+        "medcalc": answers_table(medcalc),
+        "notes": notes_table([one for one in shown if one.task == "aci_bench"]),
+        "labels": labels_table([one for one in medcalc if one.is_published]),
+    }
+
+
+def answers_table(results: Sequence[Shown]) -> str:
+    """MedCalc-Bench: what the paper has, what its authors recorded, and what we say."""
     papers = {
         (entry.organisation, entry.model, entry.task): entry.paper
         for entry in Catalogue.read().entries
     }
-    first = [
-        "| model | task | items | paper, all items | recorded | `accuracy_official` | `accuracy` |",
-        "|---|---|---|---|---|---|---|",
+    whole = next(one for one in results if one.is_published)  # the catalogue begins with it
+    rows = [
+        "| model | task | items | paper, 1,047 items | recorded | `accuracy_official` | `accuracy` "
+        f"| {whole.model} on these items |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    second = [
-        "| model | task | `accuracy` | `accuracy_recomputed` | `accuracy_agreed` | `accuracy_corrected` |",
-        "|---|---|---|---|---|---|",
-    ]
-    for one in medcalc:
+    for one in results:
         paper = papers.get((one.organisation, one.model, one.task))
-        told = f"{paper['value']:.2f} ({paper['where']})" if paper else "-"
-        counts_ = one.entry["coverage"]
-        cells = (one.model, one.task, f"{counts_['scored']:,}", told, one.reported(RECORDED))
-        official, ours = one.figure("accuracy_official"), one.figure("accuracy")
-        first.append(f"| {' | '.join((*cells, official, ours))} |")
-        if one.is_published:
-            names = ("accuracy", "accuracy_recomputed", "accuracy_agreed", "accuracy_corrected")
-            figures = [one.figure(name, n=True) for name in names]
-            second.append(f"| {' | '.join((one.model, one.task, *figures))} |")
-    third = [
-        "| system | ROUGE-1 | `rouge1` | ROUGE-2 | `rouge2` | ROUGE-L | `rougeLsum` |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for one in notes:
-        pairs = (("ROUGE-1", "rouge1"), ("ROUGE-2", "rouge2"), ("ROUGE-L", "rougeLsum"))
+        part = one.is_published and len(one.right) < len(whole.right)
+        cells = (
+            one.model,
+            one.task,
+            f"{len(one.right):,}",
+            f"{paper['value']:.2f} ({paper['where']})" if paper else "-",
+            one.reported(RECORDED),
+            one.figure("accuracy_official"),
+            one.figure("accuracy"),
+            whole.on_items_of(one) if part else "-",
+        )
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def labels_table(results: Sequence[Shown]) -> str:
+    """MedCalc-Bench by four sets of labels."""
+    names = ("accuracy", "accuracy_recomputed", "accuracy_agreed", "accuracy_corrected")
+    heads = " | ".join(f"`{name}`" for name in names)
+    rows = [f"| model | task | {heads} |", "|---|---|---|---|---|---|"]
+    for one in results:
+        figures = [one.figure(name, n=True) for name in names]
+        rows.append(f"| {' | '.join((one.model, one.task, *figures))} |")
+    return "\n".join(rows)
+
+
+def notes_table(results: Sequence[Shown]) -> str:
+    """ACI-BENCH: ROUGE as its authors report it, and ours."""
+    pairs = (("ROUGE-1", "rouge1"), ("ROUGE-2", "rouge2"), ("ROUGE-L", "rougeLsum"))
+    heads = " | ".join(f"{theirs} | `{ours}`" for theirs, ours in pairs)
+    rows = [f"| system | {heads} |", "|---|---|---|---|---|---|---|"]
+    for one in results:
         cells = [
-            cell for theirs, ours in pairs for cell in (one.reported(theirs), one.figure(ours, decimals=2))
+            cell
+            for theirs, ours in pairs
+            for cell in (one.reported(theirs), one.figure(ours, decimals=2))
         ]
-        third.append(f"| {' | '.join((one.model, *cells))} |")
-    return {"medcalc": "\n".join(first), "notes": "\n".join(third), "labels": "\n".join(second)}
+        rows.append(f"| {' | '.join((one.model, *cells))} |")
+    return "\n".join(rows)
 
 
 def in_document(document: str, name: str, table: str) -> str:
