@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from medical_tasks.benchmarks.medcalc_bench.official import official_check
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK as MEDCALC
@@ -45,7 +45,7 @@ from medical_tasks.leaderboard.submission_package.package_file import write_pack
 from medical_tasks.options import Score
 from medical_tasks.runs.evaluating import rescore
 from medical_tasks.runs.imported import FoundAnswers, FoundRun, PublishedSource
-from medical_tasks.runs.results import JsonDict, ReportedFigure
+from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 from medical_tasks.scoring.means import proportion_interval
 from medical_tasks.spec import Item, TaskSpec
 
@@ -60,6 +60,13 @@ TABLES = {
 LONGEST_QUOTE = 8  # words in a row that a package may share with an answer
 ASKED = ("Calculator Name", "Patient Note", "Question")  # what prompts name of a row
 RECORDED = "right as recorded"  # of the answers that are to items of the task, in percent
+
+
+class PaperFigure(TypedDict):
+    """A figure of a paper: `where` it stands, and its `value` in percent."""
+
+    where: str
+    value: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +99,7 @@ class PublishedModel:
     organisation: str
     file: PublishedFile
     reported: Mapping[str, float]  # by the source of these very answers, in percent
-    paper: Mapping[str, Any] | None  # of the same model over all items: `where` and `value`
+    paper: PaperFigure | None  # of the same model over all items
     note: str
 
 
@@ -138,7 +145,7 @@ def read_file(file: PublishedFile, sources: Mapping[str, Path]) -> bytes:
     )
 
 
-def records(content: bytes, name: str) -> list[dict[str, Any]]:
+def records(content: bytes, name: str) -> list[dict[str, str]]:
     """The records of a file: JSON Lines, or CSV."""
     text = content.decode("utf-8")
     if name.endswith(".csv"):
@@ -156,7 +163,8 @@ def answers_of(task: TaskSpec, content: bytes, name: str) -> Iterator[PublishedA
             continue
         for answer in MEDCALC.published_answers(task, record):
             asked = "\n".join(record[name] for name in ASKED)
-            yield PublishedAnswer(at=at, ids=(answer.item,), questions=(asked,), text=answer.text)
+            text = answer.text if isinstance(answer.text, str) else None
+            yield PublishedAnswer(at=at, ids=(answer.item,), questions=(asked,), text=text)
 
 
 @dataclass
@@ -337,7 +345,7 @@ class Shown:
     model: str
     organisation: str
     task: str
-    entry: Mapping[str, Any]
+    entry: Json
     right: Mapping[str, float]  # by item id, of MedCalc-Bench
 
     @property

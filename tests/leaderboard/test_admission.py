@@ -59,7 +59,7 @@ def test_what_is_not_taken(
         check_admission(changed(recipe, task=task, **entry))
 
 
-PUBLISHED: Mapping[str, Any] = {
+PUBLISHED: dict[str, dict[str, object] | None] = {
     "prompts": None,
     "generation": None,
     "model": {"name": "imported/A model"},
@@ -73,8 +73,7 @@ PUBLISHED: Mapping[str, Any] = {
 
 
 def test_published_answers_need_not_be_held_nor_be_whole_and_have_no_rank() -> None:
-    part = {"of": 150, "unanswered": 40, "right": 20}
-    found = read_package(package(**part, recipe=PUBLISHED, held=False))
+    found = read_package(package(of=150, unanswered=40, right=20, recipe=PUBLISHED, held=False))
     assert found.answers == {}
     check_admission(found)
     assert marks(found.results["tasks"]["medcalc"]) == [
@@ -88,7 +87,7 @@ def test_published_answers_need_not_be_held_nor_be_whole_and_have_no_rank() -> N
 
 @pytest.mark.parametrize("address", ["", "http://example.org/a", "https://localhost/a"])
 def test_answers_that_nobody_can_find_are_held(address: str) -> None:
-    imported = {**PUBLISHED["imported"], "address": address}
+    imported = {**(PUBLISHED["imported"] or {}), "address": address}
     with pytest.raises(PackageError, match=r"answers\.jsonl: lacks the answer|https:// address"):
         read_package(package(recipe={**PUBLISHED, "imported": imported}, held=False))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.data.fetching import build_dataset
+from medical_tasks.errors import MissingError
 from medical_tasks.leaderboard.board import Board, entries_of
 from medical_tasks.leaderboard.maintaining import check_store
 from medical_tasks.leaderboard.site import write_site
@@ -158,5 +159,5 @@ def test_nothing_of_a_source_is_quoted() -> None:
 def test_a_file_with_other_content_is_not_taken(tmp_path: Path) -> None:
     file = example_store.Catalogue.read().entries[0].file
     (tmp_path / file.name).write_text("{}\n", encoding="utf-8")
-    with pytest.raises(example_store.MissingError, match=f"with SHA-256 {file.sha256[:12]}"):
+    with pytest.raises(MissingError, match=f"with SHA-256 {file.sha256[:12]}"):
         example_store.read_file(file, {file.repository: tmp_path})

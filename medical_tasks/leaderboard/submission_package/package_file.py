@@ -71,7 +71,7 @@ def write_package(
     checked = read_submitter("the submitter", submitter.stated())
     raw = read_results(folder)
     names = chosen_tasks(folder, raw["tasks"], tasks)
-    entries = {name: raw["tasks"][name] for name in names}
+    entries: dict[str, Entry] = {name: raw["tasks"][name] for name in names}
     _check_size(folder, entries)
     if not answers:
         _check_published(folder, entries)
