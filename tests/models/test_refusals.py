@@ -215,7 +215,7 @@ def test_answers_that_reasoning_ate_are_loud(
 
 ANY = st.none() | st.integers() | st.sampled_from(["max_tokens", "not supported: stop", "", []])
 PARTS = st.fixed_dictionaries(
-    {}, optional={name: ANY for name in ("error", "message", "param", "code", "detail")}
+    {}, optional=dict.fromkeys(("error", "message", "param", "code", "detail"), ANY)
 )
 ERRORS = ANY | PARTS | st.builds(lambda inner: {"error": inner}, PARTS)
 
