@@ -15,7 +15,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.models.chat_client import SETTING_REFUSED, CallFailed, ChatClient, ChatSettings
@@ -71,6 +71,30 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 Client = TypeVar("Client")
+
+
+class Asked(Protocol):
+    """What messages say of who is asked."""
+
+    @property
+    def where(self) -> str:
+        """The endpoint in messages."""
+        ...
+
+    @property
+    def base_url(self) -> str:
+        """Its address."""
+        ...
+
+    @property
+    def key_name(self) -> str:
+        """The environment variable that its key was read from."""
+        ...
+
+    @property
+    def purpose(self) -> str:
+        """`model` or `judge`."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,16 +314,18 @@ class _Gate(Generic[Client]):
             not self.any_answer and rejected
         )
         if failed.every_call or (hopeless and self.row >= GIVE_UP_AFTER):
-            raise self._explain(failed)
+            raise explained(self.callee, failed)
 
-    def _explain(self, failed: CallFailed) -> MedicalTasksError:
-        key, base = self.callee.key_name, self.callee.base_url.rstrip("/")
-        kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
-        if what == _KEY_REFUSED and not key:
-            step = "Name the key's variable: api_key_env=NAME. "
-        if failed.reason == "http 404" and "://" not in base:  # a provider that shows no address
-            step = "Check the model's name. "
-        where = what.format(self.callee.where)
-        option = "--judge-args" if self.callee.purpose == "judge" else "--model-args"
-        step = step.format(key=key, base=base, option=option)
-        return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")
+
+def explained(settings: Asked, failed: CallFailed) -> MedicalTasksError:
+    """Makes the error that ends a run of a failure that others would share."""
+    key, base = settings.key_name, settings.base_url.rstrip("/")
+    kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
+    if what == _KEY_REFUSED and not key:
+        step = "Name the key's variable: api_key_env=NAME. "
+    if failed.reason == "http 404" and "://" not in base:  # a provider that shows no address
+        step = "Check the model's name. "
+    where = what.format(settings.where)
+    option = "--judge-args" if settings.purpose == "judge" else "--model-args"
+    step = step.format(key=key, base=base, option=option)
+    return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")

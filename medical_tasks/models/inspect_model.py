@@ -29,7 +29,7 @@ from medical_tasks.models.chat_client import (
     Completion,
     check_base_url,
     encodable_chat,
-    explained,
+    refused_setting,
 )
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.endpoint_choices import ChoiceAsker, ChoiceSettings, is_letter
@@ -250,7 +250,7 @@ class InspectClient:
                 output, seen = await self._call(request.messages, config)
             except CallFailed as failed:
                 if not self._adaptations.learn(sent, failed.refused):
-                    raise explained(meant, failed) from failed
+                    raise refused_setting(meant, failed) from failed
                 self._adaptations.tell(self._where)
                 continue
             adapted = {name: change for name, change in changes.items() if name in meant}
