@@ -16,6 +16,7 @@ import threading
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from medical_tasks.errors import MissingError, UsageError, install_command
@@ -32,6 +33,7 @@ from medical_tasks.models.chat_client import (
     refused_setting,
 )
 from medical_tasks.models.checkpoint import MESSAGES
+from medical_tasks.models.endpoint import FolderTokens
 from medical_tasks.models.endpoint_choices import ChoiceAsker, ChoiceSettings, is_letter
 from medical_tasks.models.inspect_options import PREFIX, InspectSettings, read_settings, unopened
 from medical_tasks.models.refusals import Adaptations
@@ -112,8 +114,20 @@ class InspectModel(Model):
         self._run(requests, ask, on_result)
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Tells nothing: no provider says how long a question may be."""
-        return [None] * len(requests)
+        """Measures requests with a tokenizer's folder, since no provider says how long one may be."""
+        folder = self.settings.tokenizer
+        tokens = FolderTokens(Path(folder).expanduser()) if folder else None
+        context = self.settings.context or (tokens.context() if tokens else None)
+        if tokens is None or context is None:
+            return [None] * len(requests)
+        counted = tokens.counts([tuple(encodable_chat(each.messages)) for each in requests])
+        return [
+            Length(
+                tokens=count,
+                room=context - (1 if each.continuations else self.settings.longest_of(each)),
+            )
+            for each, count in zip(requests, counted, strict=True)
+        ]
 
     def _run(
         self,

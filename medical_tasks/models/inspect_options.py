@@ -70,7 +70,7 @@ INSPECT_OPTIONS: Final[Mapping[str, Reader]] = {
     **{name: CHAT_OPTIONS[name] for name in (*_PRICES, *_SHARED)},
     **CONFIG_OPTIONS,
     "adaptive_connections": (_true_or_count, "true, false or the most calls in flight"),
-    "top_logprobs": TESTED_OPTIONS["top_logprobs"],
+    **{name: TESTED_OPTIONS[name] for name in ("top_logprobs", "context", "tokenizer")},
     "model_args": (CHAT_OPTIONS["extra_body"][0], 'a JSON object, as in {"service_tier": "flex"}'),
 }
 """What `inspect/...` takes, beside the arguments of each provider's own."""
@@ -89,6 +89,8 @@ _FIELDS: Final[Mapping[str, str]] = {
     "top_logprobs": "alternatives",
     "max_completion_tokens": "longest",
     "api_key_env": "key_name",
+    "context": "context",
+    "tokenizer": "tokenizer",
 }
 """An argument, to the setting that it is."""
 
@@ -112,6 +114,8 @@ class InspectSettings:
     longest: int | None = (
         None  # tokens of an answer and its reasoning, in place of the task's limit
     )
+    context: int | None = None  # the longest prompt and answer, in tokens
+    tokenizer: str = ""  # folder of one that counts the tokens of a question
     alternatives: int = ALTERNATIVES  # tokens named for an answer's first one
 
     @property
@@ -132,11 +136,15 @@ class InspectSettings:
         budget = self.config.get("reasoning_tokens")
         return budget if isinstance(budget, int) else 0
 
+    def longest_of(self, request: Request) -> int:
+        """The most tokens of an answer and its reasoning."""
+        return self.longest or request.max_new_tokens + self.budget
+
     def asked(self, request: Request) -> dict[str, object]:
         """What is sent with a question besides, under the suite's names."""
         seed = self.config.get("seed")
         sent = dict(self.config)
-        sent["max_tokens"] = self.longest or request.max_new_tokens + self.budget
+        sent["max_tokens"] = self.longest_of(request)
         if request.stop:
             sent["stop"] = list(request.stop)
         if isinstance(seed, int):

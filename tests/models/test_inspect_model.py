@@ -286,6 +286,16 @@ def test_wrong_names_and_arguments(
         opened(name, **options)
 
 
+def test_questions_are_measured_with_a_tokenizers_folder(opened: Open, toy_model: Path) -> None:
+    assert opened("mockllm/m").lengths(questions(2)) == [None, None]
+    model = opened("mockllm/m", tokenizer=str(toy_model), context="4096", reasoning_tokens="100")
+    (length, letters) = model.lengths([*questions(1), *questions(1, continuations=("A", "B"))])
+    assert length is not None
+    assert letters is not None
+    assert length.tokens == letters.tokens > 32
+    assert (length.room, letters.room) == (4096 - 512 - 100, 4095)
+
+
 def test_an_address_of_the_environment_is_part_of_the_identity(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
