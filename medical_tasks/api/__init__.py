@@ -116,6 +116,9 @@ def run(
     max_new_tokens: int | None = None,
     role: str | Iterable[str] = (),
     truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
+    max_cost: float | None = None,
+    max_tokens_total: int | None = None,
+    max_minutes: float | None = None,
     shard: str | None = None,
     config: str | None = None,
     split: str | None = None,
@@ -157,6 +160,11 @@ def run(
         truncate: what to do about questions with documents that do not fit the model's
             context: refuse the run (default), leave out the beginning of the oldest notes, or
             leave those unanswered.
+        max_cost: ask nothing that may take the run's answers over this many USD, those of
+            earlier calls included; needs the prices price_in and price_out.
+        max_tokens_total: ask nothing that may take the run's answers over this many tokens,
+            read and written, those of earlier calls included.
+        max_minutes: ask nothing more so many minutes after this call began.
         shard: part I of N of the items, for several machines; `medical-tasks merge` joins
             them.
         config: dataset configuration, e.g. demo.
@@ -181,7 +189,8 @@ def run(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
 
@@ -275,7 +284,8 @@ def score(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
         decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
@@ -355,7 +365,8 @@ def adjudicate(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
         decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
@@ -431,7 +442,8 @@ def merge(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
 
@@ -584,7 +596,8 @@ def judge_check(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
         decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
@@ -1403,7 +1416,8 @@ def decompose(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
         decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the

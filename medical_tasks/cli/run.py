@@ -8,7 +8,8 @@ from medical_tasks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
 from medical_tasks.judges.session import next_step as judge_step
-from medical_tasks.options import Run
+from medical_tasks.models.budget import SPENT
+from medical_tasks.options import Run, WithCeilings, option_name, parameters
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
 from medical_tasks.runs.evaluating import evaluate
@@ -18,15 +19,32 @@ from medical_tasks.runs.results import read_results
 def run(arguments: Run) -> int:
     """Runs the tasks; exit code 5 when an item has no answer or no score."""
     folder = evaluate(arguments)
-    return 0 if folder is None else report_results(folder)
+    return 0 if folder is None else report_results(folder, stopped_by=_ceilings(arguments))
+
+
+def _ceilings(arguments: Run) -> str:
+    """The ceilings that were given, as words of the command."""
+    limits = {option_name(field): getattr(arguments, field) for field in parameters(WithCeilings)}
+    return ", ".join(f"{name} {limit}" for name, limit in limits.items() if limit is not None)
 
 
 AGAIN = "Give the same command again to try the missing ones."
+STOPPED = (
+    "Asking stopped at a ceiling ({ceilings}): the same command with a higher one, or without it, "
+    "goes on from here."
+)
 TOO_LONG = "What is too long for the model stays unanswered: a longer context (max_length), or fewer --max-new-tokens, may help."
 
 
-def report_results(folder: Path, *, next_step: str = AGAIN) -> int:
-    """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score."""
+def _is_spent(reason: str) -> bool:
+    return reason.startswith("no answer: ") and reason.endswith(SPENT)
+
+
+def report_results(folder: Path, *, next_step: str = AGAIN, stopped_by: str = "") -> int:
+    """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score.
+
+    `stopped_by`: the ceilings of a command that asks a model.
+    """
     results = read_results(folder)
     path = write_markdown(
         results, folder
@@ -41,6 +59,8 @@ def report_results(folder: Path, *, next_step: str = AGAIN) -> int:
     if missing:
         reasons = {reason for found in missing.values() for reason in found}
         only_too_long = reasons == {"no answer: prompt too long"}
+        if stopped_by and any(_is_spent(reason) for reason in reasons):
+            next_step = STOPPED.format(ceilings=stopped_by)
         if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
             next_step = judge_step(reasons)
         lasting = {

@@ -5,20 +5,28 @@ Every request, retries included, asks the budget before it is sent.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
-from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
+from medical_tasks.models.budget import (
+    SPENT,
+    Amount,
+    Ceiling,
+    RunBudget,
+    Till,
+    admitted,
+    estimate_chat,
+)
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import PREFIX, EndpointModel, open_endpoint
 from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, ServedModel, open_served
+from medical_tasks.models.spending import taken_by
 
 CONCURRENCY: Final = 32
 """Requests in flight at each replica when none are named: judged statements are short."""
@@ -71,9 +79,9 @@ class ChatJudge(Backend):
             self.endpoint = " ".join(settings.addresses)
             most = self._each * len(settings.addresses) if self._each else settings.concurrency
             settings = replace(settings, purpose="judge", concurrency=most)
-            desk = _Desk(budget)
-            left = self._round(settings, self._groups(calls), desk, on_reply)
-            self._round(settings, [(call,) for call in left], desk, on_reply)
+            till = Till(Ceiling(budget))
+            left = self._round(settings, self._groups(calls), till, on_reply)
+            self._round(settings, [(call,) for call in left], till, on_reply)
 
     def _groups(self, calls: Sequence[Call]) -> list[_Group]:
         groups: dict[Any, list[Call]] = {}
@@ -84,7 +92,7 @@ class ChatJudge(Backend):
         return [tuple(group) for group in groups.values()]
 
     def _round(
-        self, settings: ChatSettings, groups: Sequence[_Group], desk: _Desk, on_reply: OnReply
+        self, settings: ChatSettings, groups: Sequence[_Group], till: Till, on_reply: OnReply
     ) -> Sequence[Call]:
         """Asks once for each group.
 
@@ -93,7 +101,7 @@ class ChatJudge(Backend):
         alone: list[Call] = []
 
         async def ask(client: ChatClient, group: _Group) -> Completion | None:
-            return await self._ask(client, group, desk)
+            return await self._ask(client, group, till)
 
         def deliver(group: _Group, outcome: Completion | CallFailed | None) -> None:
             if isinstance(outcome, CallFailed):
@@ -123,7 +131,7 @@ class ChatJudge(Backend):
         run_calls(settings, groups, ask, deliver)
         return alone
 
-    async def _ask(self, client: ChatClient, group: _Group, desk: _Desk) -> Completion | None:
+    async def _ask(self, client: ChatClient, group: _Group, till: Till) -> Completion | None:
         """Sends one request for a group; None when its calls have to be asked singly."""
         if len(group) > 1 and not self._shares:
             return None
@@ -135,17 +143,21 @@ class ChatJudge(Backend):
             form = {"name": "verdict", "strict": True, "schema": first.question.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         tokens = first.question.max_tokens
-        spending = _Spending(desk, prompt=estimate_chat(first.messages), output=tokens * len(group))
+        most = Amount(estimate_chat(first.messages), tokens * len(group))
         try:
             completion = await client.complete(
-                first.messages, max_tokens=tokens, n=len(group), extra=body, spending=spending
+                first.messages,
+                max_tokens=tokens,
+                n=len(group),
+                extra=body,
+                spending=till.call(most),
             )
         except CallFailed as failed:
             # Several at once can be too much for a server, or for what is left of the budget, where
             # one is not.
-            if len(group) == 1 or failed.reason not in ("http 400", "http 422", "budget spent"):
+            if len(group) == 1 or failed.reason not in ("http 400", "http 422", SPENT):
                 raise
-            self._shares = self._shares and failed.reason == "budget spent"
+            self._shares = self._shares and failed.reason == SPENT
             return None
         if len(completion.choices) == 1 < len(group):
             self._shares = False
@@ -154,37 +166,6 @@ class ChatJudge(Backend):
     def close(self) -> None:
         """Stops the server, when one was started for this judge."""
         self._place.close()
-
-
-@dataclass
-class _Desk:
-    budget: RunBudget
-    under_way: int = 0
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-
-
-@dataclass
-class _Spending:
-    """One call's requests; a refusal is final only when none of the round's own is in flight."""
-
-    desk: _Desk
-    prompt: int
-    output: int
-
-    async def admit(self) -> bool:
-        while not self.desk.budget.admit(prompt_tokens=self.prompt, output_tokens=self.output):
-            if not self.desk.under_way:
-                return False
-            await self.desk.ended.wait()
-        self.desk.under_way += 1
-        return True
-
-    def settle(self, used: int | None) -> None:
-        desk = self.desk
-        desk.budget.settle(prompt_tokens=self.prompt, output_tokens=self.output, used=used)
-        desk.under_way -= 1
-        desk.ended.set()
-        desk.ended = asyncio.Event()
 
 
 def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJudge:
@@ -229,34 +210,22 @@ class LocalJudge(Backend):
 
         Calls that the budget refuses are tried again after each batch.
         """
-        waiting = list(calls)
-        while waiting:
-            admitted = {
-                call.key: call
-                for call in waiting
-                if budget.admit(
-                    prompt_tokens=estimate_chat(call.messages),
-                    output_tokens=call.question.max_tokens,
-                )
-            }
-            waiting = [call for call in waiting if call.key not in admitted]
-            if not admitted:
-                for call in waiting:
-                    on_reply(NoReply(key=call.key, reason="budget spent"))
-                return
-            self._generate(admitted, budget, on_reply)
+
+        def refuse(call: Call) -> None:
+            on_reply(NoReply(key=call.key, reason=SPENT))
+
+        for group in admitted(calls, _most_of, budget, refuse):
+            self._generate({call.key: call for call in group}, budget, on_reply)
 
     def _generate(self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply) -> None:
         def on_result(result: Answer | Failure) -> None:
-            call = calls[result.key]
-            prompt, output = estimate_chat(call.messages), call.question.max_tokens
+            most = _most_of(calls[result.key])
             if isinstance(result, Failure):
-                budget.settle(prompt_tokens=prompt, output_tokens=output, used=0)
+                budget.settle(most, Amount())
                 on_reply(NoReply(key=result.key, reason=result.reason, attempts=1))
                 return
             read, written = result.prompt_tokens, result.output_tokens
-            used = None if written is None else (prompt if read is None else read) + written
-            budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
+            budget.settle(most, taken_by(result, most, None))
             text, finish = result.text, result.finish
             on_reply(
                 Reply(
@@ -278,3 +247,8 @@ class LocalJudge(Backend):
     def close(self) -> None:
         """Frees the model's memory."""
         self._model.close()
+
+
+def _most_of(call: Call) -> Amount:
+    """An upper estimate of what one reply takes."""
+    return Amount(estimate_chat(call.messages), call.question.max_tokens)

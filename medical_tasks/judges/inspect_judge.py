@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
-from medical_tasks.judges.budget import RunBudget, estimate_chat
+from medical_tasks.models.budget import SPENT, Amount, RunBudget, estimate_chat
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 
@@ -172,9 +172,10 @@ class InspectJudge(Backend):
             GenerateConfig,
         )
 
-        prompt, longest = estimate_chat(call.messages), call.question.max_tokens
-        if not budget.admit(prompt_tokens=prompt, output_tokens=longest):
-            return NoReply(key=call.key, reason="budget spent")
+        longest = call.question.max_tokens
+        most = Amount(estimate_chat(call.messages), longest)
+        if not budget.admit(most):
+            return NoReply(key=call.key, reason=SPENT)
         seed = self._values.get("seed")
         config = GenerateConfig(max_tokens=longest, seed=None if seed is None else seed + call.vote)
         kinds = {
@@ -190,20 +191,20 @@ class InspectJudge(Backend):
             kinds[each["role"]](content=text)
             for each, text in zip(call.messages, texts, strict=True)
         ]
-        used: int | None = None
+        used: Amount | None = None
         try:
             async with asyncio.timeout(self._values["total_time"]):
                 output = await model.generate(chat, config=config)
             if output.usage is not None:
-                used = output.usage.input_tokens + output.usage.output_tokens
+                used = Amount(output.usage.input_tokens, output.usage.output_tokens)
         except (
             Exception
         ) as error:  # each provider raises its own library's; nothing of ours runs inside
             reason = _reason(error)
-            used = 0 if reason == "connection" else None
+            used = Amount() if reason == "connection" else None
             return NoReply(key=call.key, reason=reason, attempts=1)
         finally:
-            budget.settle(prompt_tokens=prompt, output_tokens=longest, used=used)
+            budget.settle(most, used)
         return _outcome(call, output)
 
     def _open(self) -> Model:

@@ -33,8 +33,9 @@ from medical_tasks.judges.base import (
     Unscored,
     Verdict,
 )
-from medical_tasks.judges.budget import RunBudget, forecast, foresee
+from medical_tasks.judges.budget import forecast, foresee
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
 from medical_tasks.models.usage import Meter, Prices, Usage
 

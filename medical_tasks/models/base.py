@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from medical_tasks.errors import UsageError
+from medical_tasks.models.budget import Ceiling
 from medical_tasks.spec import Message
 
 
@@ -108,6 +109,8 @@ class Model(Protocol):
     # base URL the text is sent to, of replicas all with a space between, or None when the model
     # runs in this process
     endpoint: str | None = None
+    # what it may still spend, None for no limit: what is not admitted is a Failure "budget spent"
+    ceiling: Ceiling | None = None
     is_main: bool = True  # False in all but the first process of a distributed run; only the main one writes and prints
 
     def share(self, keys: list[str]) -> list[str]:

@@ -127,10 +127,12 @@ class Spending(Protocol):
         """Says whether the request may be sent; may wait for others to end."""
         ...
 
-    def settle(self, used: int | None) -> None:
+    def settle(self, reply: Reply | None, *, free: bool = False) -> None:
         """Told once for each request admitted, when it has ended.
 
-        Its tokens, None when nobody knows.
+        Args:
+            reply: what it brought, None for nothing; then nobody knows what it took.
+            free: it took nothing, since it never arrived or was refused.
         """
         ...
 

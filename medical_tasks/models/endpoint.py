@@ -26,6 +26,7 @@ from medical_tasks.models.base import (
     OnResult,
     Request,
 )
+from medical_tasks.models.budget import SPENT, Till
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -40,6 +41,7 @@ from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, check_config, 
 from medical_tasks.models.encoder import open_tokenizer, readable
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
 from medical_tasks.models.opener import HOSTED, TESTED_OPTIONS, read_addresses, read_options
+from medical_tasks.models.spending import most_of, refusal
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
@@ -48,6 +50,10 @@ _NO_KEY = "none"  # sent where no key is known; servers that check keys answer 4
 
 _Text = tuple[Message, ...] | str
 """What is counted: a chat ready for its answer, or a text alone."""
+
+
+_Asker = Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]
+"""Asks about one request."""
 
 
 class EndpointModel(Model):
@@ -96,20 +102,24 @@ class EndpointModel(Model):
         Results come in order of completion.
         """
 
-        async def ask(client: ChatClient, request: Request) -> Completion:
-            own = (
-                {"seed": self.sampling["seed"] + request.repeat - 1}
-                if "seed" in self.sampling
-                else {}
-            )
-            return await client.complete(
-                request.messages,
-                max_tokens=request.max_new_tokens,
-                stop=request.stop,
-                extra={**self.sampling, **own},
-            )
+        def asker(_: ChatSettings, till: Till | None) -> _Asker:
+            async def ask(client: ChatClient, request: Request) -> Completion:
+                own = (
+                    {"seed": self.sampling["seed"] + request.repeat - 1}
+                    if "seed" in self.sampling
+                    else {}
+                )
+                return await client.complete(
+                    request.messages,
+                    max_tokens=request.max_new_tokens,
+                    stop=request.stop,
+                    extra={**self.sampling, **own},
+                    spending=None if till is None else till.call(most_of(request, till.prices)),
+                )
 
-        self._run(requests, lambda _: ask, on_result)
+            return ask
+
+        self._run(requests, asker, on_result)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are.
@@ -118,23 +128,31 @@ class EndpointModel(Model):
         """
         self._run(
             requests,
-            lambda where: ChoiceAsker(where, self._choices, sampling=self.sampling).ask,
+            lambda where, till: (
+                ChoiceAsker(where, self._choices, sampling=self.sampling, till=till).ask
+            ),
             on_result,
         )
 
     def _run(
         self,
         requests: Sequence[Request],
-        asker: Callable[
-            [ChatSettings], Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]
-        ],
+        asker: Callable[[ChatSettings, Till | None], _Asker],
         on_result: OnResult,
     ) -> None:
-        if requests:
-            with self.asking() as settings:
-                run_calls(
-                    settings, requests, asker(settings), lambda *asked: on_result(_result(*asked))
-                )
+        if not requests:
+            return
+        till = None if self.ceiling is None else Till(self.ceiling)
+        with self.asking() as settings:
+            ask = asker(settings, till)
+
+            async def within(client: ChatClient, request: Request) -> Completion | ChoiceScores:
+                # Before the call is made, so that thousands of refusals take no time.
+                if till is not None and not await till.fits(most_of(request, till.prices)):
+                    raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
+                return await ask(client, request)
+
+            run_calls(settings, requests, within, lambda *asked: on_result(_result(*asked)))
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests before they are asked.

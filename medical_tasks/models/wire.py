@@ -221,18 +221,19 @@ class Wire(DefaultAsyncHttpxClient):
             extensions=request.extensions,
         )
         call.sent += 1
-        used: int | None = None
+        reply: Reply | None = None
+        free = False
         try:
             response = await self._exchange(replica, sent, self._settings.timeout, call.texts)
             call.result = call.read(response.text)
-            used = _total(call.result)
+            reply = call.result if isinstance(call.result, Reply) else None
         except AttemptError as failure:
             reason = failure.reason
-            used = 0 if reason.startswith("http ") or reason in _REFUSED else None
+            free = reason.startswith("http ") or reason in _REFUSED
             raise
         finally:
             if call.spending is not None:
-                call.spending.settle(used)
+                call.spending.settle(reply, free=free)
         return response
 
     async def _exchange(
@@ -386,12 +387,6 @@ def _broken(cause: BaseException, sent: Sequence[str]) -> str:
     if not words or (theirs and (policy.protecting() or chat_reply.quoted_from(words, sent))):
         return kind
     return f"{kind}: {words}"
-
-
-def _total(reply: object) -> int | None:
-    if not isinstance(reply, Reply) or reply.prompt_tokens is None or reply.output_tokens is None:
-        return None
-    return reply.prompt_tokens + reply.output_tokens
 
 
 def proxy_for(base_url: str) -> str | None:

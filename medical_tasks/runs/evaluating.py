@@ -31,15 +31,24 @@ from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
 from medical_tasks.models.base import processes
+from medical_tasks.models.budget import Ceiling, RunBudget
 from medical_tasks.models.opener import (
     check_repeats,
     deciding_args,
     full_name,
     is_local,
+    read_prices,
 )
 from medical_tasks.models.opening import open_model
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
-from medical_tasks.options import Run, Score, read_settings
+from medical_tasks.options import (
+    Run,
+    Score,
+    WithCeilings,
+    option_name,
+    parameters,
+    read_settings,
+)
 from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
@@ -102,6 +111,7 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
     check_repeats(name, model_args, arguments.repeats)
     task_args = checked_task_args(arguments.task_args, tasks)
     roles = read_roles(arguments.role, tasks, model=name)
+    budget = _budget(arguments, name, model_args, roles)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream)
     drawn = read_drawn(arguments, max_samples=arguments.max_samples)
     _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
@@ -128,6 +138,7 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         task_args=task_args,
         truncate=arguments.truncate,
         role_choices=roles,
+        budget=budget,
     )
     if judge is not None and judge.options.forecast:
         if not is_main_process():
@@ -148,6 +159,38 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
     )
     with locked(folder):
         return _finished(name, model_args, tasks, data, folder, options, judge)
+
+
+def _budget(
+    arguments: WithCeilings,
+    name: str,
+    model_args: Mapping[str, str],
+    roles: Mapping[str, RoleChoice],
+) -> RunBudget | None:
+    """What the answers may take; None where no ceiling is given."""
+    ceilings = {option_name(field): getattr(arguments, field) for field in parameters(WithCeilings)}
+    if not (named := [option for option, limit in ceilings.items() if limit is not None]):
+        return None
+    if name.startswith(BASELINE):
+        raise UsageError(
+            f"{name} is asked nothing, so that {', '.join(named)} has no meaning for it. Leave it "
+            "out."
+        )
+    check_least(ceilings, 0)
+    models = [(name, model_args, "--model-args")]
+    models += [(choice.name, choice.args, f"--role {role}") for role, choice in roles.items()]
+    for model, args, where in models:
+        if read_prices(args, model=model) is None and arguments.max_cost is not None:
+            raise UsageError(
+                f"--max-cost {arguments.max_cost:g} needs the prices of {model}, in USD for a "
+                f"million tokens: {where} price_in=...,price_out=.... Without prices, "
+                "--max-tokens-total limits the tokens."
+            )
+    return RunBudget(
+        max_tokens=arguments.max_tokens_total,
+        max_cost=arguments.max_cost,
+        max_minutes=arguments.max_minutes,
+    )
 
 
 def _settings(
@@ -384,21 +427,23 @@ def _model_answers(
         model = open_model(name, model_args, log_dir=folder.logs)
         opened.callback(model.close)
         policy.require_endpoint(model.endpoint, "model")
+        if options.budget is not None:
+            model.ceiling = Ceiling(options.budget, read_prices(model_args, model=name))
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
-        roles = _opened_roles(options.role_choices, folder, opened)
+        roles = _opened_roles(options, folder, opened)
         return run_model(tasks, data, model, folder, replace(options, roles=roles))
 
 
 def _opened_roles(
-    choices: Mapping[str, RoleChoice], folder: RunFolder, opened: contextlib.ExitStack
+    options: RunOptions, folder: RunFolder, opened: contextlib.ExitStack
 ) -> dict[str, RoleModel]:
     """Opens the models of the roles in the main process, which alone asks them.
 
     The guard checks each.
     """
     roles: dict[str, RoleModel] = {}
-    for role, choice in choices.items() if is_main_process() else ():
+    for role, choice in options.role_choices.items() if is_main_process() else ():
         if is_local(choice.name) and processes() > 1:
             raise UsageError(
                 f"--role {role}={choice.name}: a model in this process plays no role where several "
@@ -407,6 +452,9 @@ def _opened_roles(
         model = open_model(choice.name, choice.args, log_dir=folder.logs)
         opened.callback(model.close)
         policy.require_endpoint(model.endpoint, f"model of the role {role}")
+        if options.budget is not None:
+            prices = read_prices(choice.args, model=choice.name)
+            model.ceiling = Ceiling(options.budget, prices)
         roles[role] = RoleModel(model=model, args=choice.args)
     return roles
 

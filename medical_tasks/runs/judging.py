@@ -32,7 +32,6 @@ from medical_tasks.judges.base import (
     Unscored,
     Verdict,
 )
-from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import (
@@ -42,6 +41,7 @@ from medical_tasks.judges.session import (
     open_session,
     require_votes,
 )
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import deciding_args, read_prices
 from medical_tasks.runs.calibrating import Calibration

@@ -29,7 +29,9 @@ from medical_tasks.models.base import (
     read_request,
     write_request,
 )
+from medical_tasks.models.budget import SPENT, Amount, RunBudget
 from medical_tasks.models.opener import is_local, read_prices
+from medical_tasks.models.spending import most_of
 from medical_tasks.models.usage import Meter, Prices, Usage
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
@@ -84,6 +86,7 @@ class RunOptions:
         shortened: item id to words left out, of a run that is replayed.
         role_choices: which model plays each of the tasks' `roles`.
         roles: these models, opened.
+        budget: what all these models may take together, None for no limit.
     """
 
     prompts: str = "own"
@@ -98,6 +101,7 @@ class RunOptions:
     shortened: Mapping[str, int] | None = None
     role_choices: Mapping[str, RoleChoice] = field(default_factory=dict)
     roles: Mapping[str, RoleModel] = field(default_factory=dict)
+    budget: RunBudget | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -389,6 +393,9 @@ def run_model(
         while requests := [read_request(text) for text in model.share([])]:
             _generate(model, requests, None, Progress("", 0, quiet=True))
         return None
+    if options.budget is not None:
+        with Store(folder.answers) as store:
+            _book_stored(store, model, options, options.budget)
     repeats = []
     for repeat in range(1, options.repeats + 1):
         again = replace(options, repeat=repeat)
@@ -400,6 +407,8 @@ def run_model(
             _converse(runs, model, store, again)
         repeats.append([_answered(run, model, again) for run in runs])
     model.share([])
+    if options.budget is not None:
+        _note_stop(options.budget, repeats)
     return [
         replace(
             first,
@@ -532,7 +541,7 @@ def _ask(
         with Progress(
             label, len(requests) + sum(others), done=len(finished) + others[0]
         ) as progress:
-            failures = _generate(model, pending, store, progress)
+            failures = _generate(model, pending, store, progress, role=role)
         finished = store.get_many(ANSWER, requests)
     for each in conversations:
         key = each.request.key
@@ -577,11 +586,19 @@ def _follow(
 
 
 def _generate(
-    model: Model, requests: Sequence[Request], store: Store | None, progress: Progress
+    model: Model,
+    requests: Sequence[Request],
+    store: Store | None,
+    progress: Progress,
+    *,
+    role: str = "",
 ) -> dict[str, str]:
     """Asks questions and keeps the answers; returns key to reason for those that finally failed."""
     failures: dict[str, str] = {}
     model.start()
+    if store is not None:
+        print(_asking(requests, model), file=sys.stderr, flush=True)
+    by_key = {request.key: request for request in requests}
     last = time.monotonic()
 
     def on_result(result: ModelAnswer | Failure) -> None:
@@ -592,8 +609,12 @@ def _generate(
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
-            record = {name: getattr(result, name) for name in _RECORDED}
-            store.put(ANSWER, result.key, {**record, "seconds": round(last - before, 6)})
+            record: JsonDict = {name: getattr(result, name) for name in _RECORDED}
+            record |= {"seconds": round(last - before, 6)} | ({"role": role} if role else {})
+            if result.output_tokens is None:  # a later command's ceilings count it all the same
+                most = most_of(by_key[result.key], None)
+                record["estimate"] = [most.prompt_tokens, most.output_tokens]
+            store.put(ANSWER, result.key, record)
 
     written = [request for request in requests if not request.continuations]
     chosen = [request for request in requests if request.continuations]
@@ -602,6 +623,53 @@ def _generate(
     if chosen:
         model.loglikelihood(chosen, on_result)
     return failures
+
+
+def _asking(requests: Sequence[Request], model: Model) -> str:
+    """Says what a model is about to be asked, since the first answer may take a while."""
+    longest = max(request.max_new_tokens for request in requests)
+    each = f"up to {longest:,} tokens each" if longest else "how probable their choices are"
+    where = f", at {model.endpoint}" if model.endpoint else ""
+    return f"asking {len(requests):,} question{'s' * (len(requests) != 1)}, {each}{where}"
+
+
+def _book_stored(store: Store, model: Model, options: RunOptions, budget: RunBudget) -> None:
+    """Counts what the answers of earlier commands took.
+
+    What a server did not say is counted as it was estimated.
+    """
+    prices = {role: _prices(played) for role, played in options.roles.items()}
+    prices[""] = read_prices(options.model_args, model=model.name)
+    for kind, _, record in store.records():
+        if kind != ANSWER:
+            continue
+        prompt, output = record.get("estimate", (0, 0))
+        known = (record.get("prompt_tokens"), record.get("output_tokens"))
+        taken = Amount(
+            prompt if known[0] is None else known[0], output if known[1] is None else known[1]
+        )
+        budget.book(taken.at(prices.get(record.get("role", ""))))
+
+
+def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> None:
+    """Says what was done when a ceiling stopped the asking, and how to go on."""
+    tasks = [task for repeat in repeats for task in repeat]
+    left = sum(reason.endswith(SPENT) for task in tasks for reason in task.unanswered.values())
+    if not left:
+        return
+    answered = sum(len(task.responses) for task in tasks)
+    option, _, limit = budget.refused_by.partition(" ")
+    go_on = (
+        "The same command"
+        if option == "--max-minutes"
+        else (f"The same command with more than {option} {limit}, or without it,")
+    )
+    print(
+        f"note: asking stopped before {budget.refused_by} was passed: {answered:,} answered, {left:,} "
+        f"not asked; the answers took {budget.said()}, and are kept. {go_on} goes on from there.",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
