@@ -19,6 +19,7 @@ from medical_tasks.guard import policy
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.models.budget import SPENT, Amount, RunBudget, estimate_chat
 from medical_tasks.models.checkpoint import MESSAGES
+from medical_tasks.models.knock import TRIES, proxy_for, unreachable
 from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class InspectJudge(Backend):
             return
         if self._model is None:
             self._model = self._open()
+        self._reach(self._model)
         reason, row = "", 0
         with contextlib.closing(self._outcomes(self._model, calls, budget)) as outcomes:
             for outcome in outcomes:
@@ -112,6 +114,19 @@ class InspectJudge(Backend):
                     raise MissingError(
                         MESSAGES["inspect"].format(name=self.name, row=row, reason=reason)
                     )
+
+    def _reach(self, model: Model) -> None:
+        """Ends the asking when nothing accepts a connection at the provider's address, where that is known."""
+        client = getattr(model.api, "client", None)
+        url = str(getattr(client, "base_url", "") or self._values.get("base_url") or "").rstrip("/")
+        if self._any_reply or not url.startswith("http") or proxy_for(url):
+            return
+        troubles = self._started().call(unreachable, [url])
+        if troubles:
+            raise MissingError(
+                f"nothing answers at {url} ({self.name}): {troubles[url]}; given up after {TRIES} "
+                "attempts. Start the server, or correct the base URL."
+            )
 
     def _outcomes(
         self, model: Model, calls: Sequence[Call], budget: RunBudget

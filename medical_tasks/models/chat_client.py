@@ -191,7 +191,14 @@ class ChatClient:
             await self._wire.meet()
         except BaseException as error:
             await self.__aexit__()
-            raise error.reason if isinstance(error, Ended) else error from None
+            if not isinstance(error, Ended):
+                raise
+            if isinstance(error.reason, MedicalTasksError):
+                raise error.reason from None
+            failure = error.reason
+            raise CallFailed(
+                failure.reason, failure.detail, attempts=0, every_call=failure.every_call
+            ) from None
         return self
 
     async def __aexit__(self, *_: object) -> None:
