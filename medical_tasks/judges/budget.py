@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from medical_tasks.judges.base import Verdict
 from medical_tasks.judges.case import Case
-from medical_tasks.models.budget import estimate_chat
+from medical_tasks.models.budget import count_said, estimate_chat
 from medical_tasks.models.usage import Prices, cost_usd
-
-_MILLION = 1_000_000
 
 
 def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
@@ -60,8 +58,8 @@ def foreseen_said(foreseen: Mapping[str, Sequence[int]], prices: Prices | None) 
     parts = [f"{_span(f'{count:,}' for count in calls)} call{'s' * (calls != [1, 1])}"]
     if "prompt_tokens" in foreseen:
         prompts, outputs = foreseen["prompt_tokens"], foreseen["output_tokens"]
-        parts.append(f"about {_span(map(_tokens, prompts))} prompt tokens")
-        parts.append(f"at most {_span(map(_tokens, outputs))} output tokens")
+        parts.append(f"about {_span(map(count_said, prompts))} prompt tokens")
+        parts.append(f"at most {_span(map(count_said, outputs))} output tokens")
         costs = [cost_usd(*each, prices) for each in zip(prompts, outputs, strict=True)]
         if prices is not None:
             parts.append(f"about $ {_span(f'{cost:,.2f}' for cost in costs)}")
@@ -70,7 +68,3 @@ def foreseen_said(foreseen: Mapping[str, Sequence[int]], prices: Prices | None) 
 
 def _span(ends: Iterable[str]) -> str:
     return " to ".join(dict.fromkeys(ends))
-
-
-def _tokens(count: int) -> str:
-    return f"{count:,}" if count < _MILLION // 10 else f"{count / _MILLION:,.1f} million"

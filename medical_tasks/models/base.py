@@ -111,6 +111,8 @@ class Model(Protocol):
     endpoint: str | None = None
     # what it may still spend, None for no limit: what is not admitted is a Failure "budget spent"
     ceiling: Ceiling | None = None
+    # whether `lengths` asks nobody, so that it may be called where nothing is to be asked
+    measures_alone: bool = False
     is_main: bool = True  # False in all but the first process of a distributed run; only the main one writes and prints
 
     def share(self, keys: list[str]) -> list[str]:
@@ -138,6 +140,13 @@ class Model(Protocol):
         None for all when the model cannot tell.
         """
         ...
+
+    def counted(self, requests: Sequence[Request]) -> list[int] | None:
+        """Counts the tokens of requests with the model's own tokenizer; asks nobody.
+
+        None where the tokenizer is not at hand.
+        """
+        return None
 
     def close(self) -> None:
         """Frees what the model holds (memory, connections, server processes)."""

@@ -25,6 +25,7 @@ _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\t"
 _LETTERS_A_TOKEN = 3
 _AROUND_A_MESSAGE = 8
 _MINUTE = 60.0
+_MILLION = 1_000_000
 
 
 def estimate_tokens(text: str) -> int:
@@ -40,6 +41,11 @@ def estimate_tokens(text: str) -> int:
 def estimate_chat(messages: Sequence[Message]) -> int:
     """Estimates the tokens of a chat: its texts, and what a chat template puts around each."""
     return sum(estimate_tokens(message["content"]) + _AROUND_A_MESSAGE for message in messages)
+
+
+def count_said(count: int) -> str:
+    """Writes a number of tokens."""
+    return f"{count:,}" if count < _MILLION // 10 else f"{count / _MILLION:,.1f} million"
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,19 @@ class EndpointModel(Model):
         with self.asking() as settings:
             return self._measure(settings, requests)
 
+    @property
+    def measures_alone(self) -> bool:  # type: ignore[override]
+        """Whether folder and context are known, so that the server is not asked."""
+        return self._tokens is not None and self._context is not None
+
+    def counted(self, requests: Sequence[Request]) -> list[int] | None:
+        """Counts with the tokenizer's folder, where one is named."""
+        if self._tokens is None:
+            return None
+        behind = [max(self._tokens.counts(each.continuations), default=0) for each in requests]
+        chats = self._tokens.counts([tuple(encodable_chat(each.messages)) for each in requests])
+        return [sum(counts) for counts in zip(chats, behind, strict=True)]
+
     def _measure(self, settings: ChatSettings, requests: Sequence[Request]) -> list[Length | None]:
         nothing: list[Length | None] = [None] * len(requests)
         if not requests or self._unmeasured:

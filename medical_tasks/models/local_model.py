@@ -257,6 +257,7 @@ class MeasuredModel(Model):
     What tells which requests can be asked, and needs no weights.
     """
 
+    measures_alone = True
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
     def __init__(
@@ -271,6 +272,10 @@ class MeasuredModel(Model):
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests with the model's own tokenizer and layout, exactly as they would be asked."""
         return [self._length(request) for request in requests]
+
+    def counted(self, requests: Sequence[Request]) -> list[int]:
+        """Counts with the model's own tokenizer."""
+        return [self._length(request).tokens for request in requests]
 
     def _askable(
         self,
@@ -333,6 +338,16 @@ class MeasuredModel(Model):
             return made
         detail = f"{made.longest} tokens with the longest choice, the model has room for {room}"
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
+
+
+class UnloadedModel(MeasuredModel):
+    """A model without its weights, which counts and is not asked."""
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """It has no weights to answer with."""
+        raise RuntimeError(f"{self.name} is not loaded")
+
+    loglikelihood = generate
 
 
 class LocalModel(MeasuredModel, ABC):

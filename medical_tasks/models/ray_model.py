@@ -43,6 +43,7 @@ from medical_tasks.models.base import (
 from medical_tasks.models.checkpoint import MESSAGES, find_checkpoint, quiet_libraries
 from medical_tasks.models.lighteval_models import (
     CPU_BATCH,
+    DEFAULT_CONTEXT,
     hf_identity,
     open_hf,
     open_vllm,
@@ -220,9 +221,7 @@ class RayModel(MeasuredModel):
             identity = hf_identity(setup, device="cuda" if cluster.shape[2] else "cpu")
             context, self._texts = values.get("max_length"), max(1, self._batch // 8 * 8)
             more["batch_size"] = str(self._batch)
-        context = (
-            context or setup.checkpoint.context() or 2048
-        )  # lighteval's, for a model that names none
+        context = context or setup.checkpoint.context() or DEFAULT_CONTEXT
         super().__init__(setup, identity, context=context, is_main=True)
         self.endpoint = cluster.address and f"tcp://{cluster.address}"
         self._cluster, self._chunk = cluster, values.get("chunk_size")

@@ -11,9 +11,9 @@ import hashlib
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
@@ -39,7 +39,7 @@ from medical_tasks.models.opener import (
     is_local,
     read_prices,
 )
-from medical_tasks.models.opening import open_model
+from medical_tasks.models.opening import open_model, open_unloaded
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.options import (
     Run,
@@ -60,6 +60,7 @@ from medical_tasks.runs.folder import (
     locked,
     open_run_folder,
 )
+from medical_tasks.runs.forecasting import TaskForecast, forecast_said, forecast_task
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
 from medical_tasks.runs.recipes import make_recipe
@@ -105,7 +106,44 @@ def evaluate(arguments: Run) -> Path | None:
         return _evaluated(arguments, tasks, specs)
 
 
-def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+class RunForecast(TypedDict):
+    """What a run would take, and what was not asked for that."""
+
+    model: str
+    tasks: dict[str, TaskForecast]  # those that ask the model
+
+
+def _foreseen(setup: _Setup, store: Path | None) -> RunForecast:
+    """The forecast of a run, but for the answers that a store has."""
+    asking = [task for task in setup.tasks if not task.baseline]
+    if setup.name.startswith(BASELINE) or not asking:
+        return RunForecast(model=setup.name, tasks={})
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        contextlib.closing(
+            open_unloaded(setup.name, setup.options.model_args, log_dir=Path(scratch))
+        ) as model,
+    ):
+        forecasts = {
+            task.name: forecast_task(task, setup.data[task.name], model, setup.options, store)
+            for task in asking
+        }
+    return RunForecast(model=setup.name, tasks=forecasts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Setup:
+    """A run before anything is opened: what is asked of whom, and the settings of its folder."""
+
+    name: str
+    tasks: Sequence[TaskSpec]
+    data: Mapping[str, TaskData]
+    options: RunOptions
+    judge: JudgeRequest | None
+    settings: JsonDict
+
+
+def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     name = full_name(arguments.model)
     model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
@@ -140,25 +178,45 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         role_choices=roles,
         budget=budget,
     )
-    if judge is not None and judge.options.forecast:
-        if not is_main_process():
-            return None
-        _forecast(judge, _references(tasks, data, options))
-        once = " for each repeat" if options.repeats > 1 else ""
-        tell(
-            f"This is{once} with the reference answers in place of the model's. No judge was "
-            "asked, nothing is written."
-        )
-        return None
     settings = _settings(name, tasks, data, options, judge)
     settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
     settings |= {"subset": list(drawn)} if drawn is not None else {}
-    private = any(not policy.text_allowed(spec) for spec in specs.values())
-    folder = open_run_folder(
-        arguments.out or default_folder(name, settings), settings, private=private
+    return _Setup(
+        name=name, tasks=tasks, data=data, options=options, judge=judge, settings=settings
     )
+
+
+def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+    setup = _set_up(arguments, tasks, specs)
+    path = arguments.out or default_folder(setup.name, setup.settings)
+    if arguments.forecast:
+        if is_main_process():
+            _tell_forecasts(setup, path)
+        return None
+    private = any(not policy.text_allowed(spec) for spec in specs.values())
+    folder = open_run_folder(path, setup.settings, private=private)
     with locked(folder):
-        return _finished(name, model_args, tasks, data, folder, options, judge)
+        return _finished(
+            setup.name,
+            dict(setup.options.model_args),
+            tasks,
+            setup.data,
+            folder,
+            setup.options,
+            setup.judge,
+        )
+
+
+def _tell_forecasts(setup: _Setup, path: Path) -> None:
+    """Says what answering and judging would take, but for what a run in the folder has."""
+    foreseen = _foreseen(setup, _kept(path))
+    said = forecast_said(setup.name, foreseen["tasks"]) or f"{setup.name} is asked nothing."
+    tell(said, foreseen)
+    if setup.judge is not None:
+        _forecast(setup.judge, _references(setup.tasks, setup.data, setup.options))
+        once = " for each repeat" if setup.options.repeats > 1 else ""
+        tell(f"Judging is{once} with the reference answers in place of the model's.")
+    tell("Nobody was asked, nothing is written.")
 
 
 def _budget(

@@ -103,6 +103,10 @@ class RunOptions:
     roles: Mapping[str, RoleModel] = field(default_factory=dict)
     budget: RunBudget | None = None
 
+    def of_repeat(self, repeat: int) -> RunOptions:
+        """The options of one of the `repeats`."""
+        return replace(self, repeat=repeat)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RoleChoice:
@@ -398,7 +402,7 @@ def run_model(
             _book_stored(store, model, options, options.budget)
     repeats = []
     for repeat in range(1, options.repeats + 1):
-        again = replace(options, repeat=repeat)
+        again = options.of_repeat(repeat)
         for run in runs:
             # Beside the store, since they may hold what must not leave it.
             place = folder.answers.parent
@@ -431,7 +435,7 @@ def _prepared(
     }
     for task in tasks:
         for item in fitted[task.name].items:
-            _opening_request(task, prompts[task.name], item, model, options)
+            opening_request(task, prompts[task.name], item, model, options)
     protocols = open_protocols(tasks, options)
     return [
         _TaskRun(
@@ -466,11 +470,11 @@ def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: Run
 
 
 def _opened(run: _TaskRun, item: Item, model: Model, options: RunOptions) -> _Conversation:
-    request = _opening_request(run.task, run.prompts, item, model, options)
+    request = opening_request(run.task, run.prompts, item, model, options)
     return _Conversation(run=run, item=item, opening=request.messages, request=request)
 
 
-def _opening_request(
+def opening_request(
     task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions
 ) -> Request:
     """The first question about an item."""
@@ -763,7 +767,7 @@ def fit_items(
         return Fitted(items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut)
 
     def measure(items: Sequence[Item]) -> list[Length | None]:
-        requests = [_opening_request(task, prompts, item, model, options) for item in items]
+        requests = [opening_request(task, prompts, item, model, options) for item in items]
         return model.lengths(requests)
 
     lengths = []

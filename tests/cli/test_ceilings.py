@@ -9,6 +9,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.models.budget import Amount, RunBudget
+from medical_tasks.models.stand_ins import make_toy_model
 from medical_tasks.runs.results import read_results
 from tests.fault_server import Call, Fault, FaultServer
 
@@ -113,3 +114,20 @@ def test_a_budget_is_of_all_that_is_spent_of_it() -> None:
     before.book(Amount(40, 11))
     assert not before.admit(most)
     assert before.refused_by == "--max-tokens-total 200"
+
+
+def test_a_model_in_this_process_stops_between_batches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_toy_model(tmp_path / "toy", ["What is the patient's creatinine clearance?"])
+    words = "run --tasks medcalc --config demo --max-new-tokens 8 --max-samples 9 --out r".split()
+    local = [*words, "--model", "hf/toy", "--model-args", "batch_size=2"]
+    assert main([*local, "--max-minutes", "0"]) == 5
+    assert unscored() == {"no answer: budget spent": 9}
+    assert capsys.readouterr().err.startswith("loading hf/toy\nasking 9 questions, up to 8 tokens")
+    assert main([*local, "--max-tokens-total", "8000"]) == 5
+    entry = read_results(Path("r"))["tasks"]["medcalc"]
+    usage = entry["usage"]
+    assert 0 < entry["coverage"]["answered"] < 9
+    assert (usage["prompt_tokens"] or 0) + (usage["output_tokens"] or 0) <= 8_000
+    assert main(local) == 0
