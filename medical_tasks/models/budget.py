@@ -50,15 +50,16 @@ def count_said(count: int) -> str:
 
 @dataclass(frozen=True)
 class Amount:
-    """Tokens read and written, and what they cost in USD."""
+    """Tokens read and written, how many of those read a cache held, and what they cost in USD."""
 
     prompt_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
+    cached_tokens: int = 0
 
     def at(self, prices: Prices | None) -> Amount:
         """The same tokens with their cost, which is 0 where the prices are not known."""
-        cost = cost_usd(self.prompt_tokens, self.output_tokens, prices)
+        cost = cost_usd(self.prompt_tokens, self.output_tokens, prices, self.cached_tokens)
         return replace(self, cost=cost or 0.0)
 
     @property
@@ -241,7 +242,10 @@ class CallSpending:
     def _taken(self, reply: Reply | None) -> Amount | None:
         if reply is None or reply.prompt_tokens is None or reply.output_tokens is None:
             return None
-        return Amount(reply.prompt_tokens, reply.output_tokens).at(self.till.prices)
+        taken = Amount(
+            reply.prompt_tokens, reply.output_tokens, cached_tokens=reply.cached_tokens or 0
+        )
+        return taken.at(self.till.prices)
 
 
 Job = TypeVar("Job")

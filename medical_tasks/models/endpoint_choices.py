@@ -78,13 +78,13 @@ class ChoiceAsker:
         self,
         settings: ChatSettings,
         choices: ChoiceSettings,
+        fields: Mapping[str, object],
         *,
-        sampling: Mapping[str, Any],
         till: Till | None = None,
     ) -> None:
         self._where = f"the endpoint {settings.where}"
         self._choices = choices
-        self._body: dict[str, Any] = {"temperature": 0.0} if "temperature" in sampling else {}
+        self._body = dict(fields)  # of each request, besides the chat
         self._proven: set[Way] = set()
         self._lock = asyncio.Lock()
         self._till = till
@@ -149,7 +149,7 @@ class ChoiceAsker:
         messages: Sequence[Message],
         *,
         logprobs: int | None = None,
-        **fields: Any,
+        **fields: object,
     ) -> Completion:
         till = self._till
         most = Amount(estimate_chat(messages), 1)
@@ -280,7 +280,7 @@ def read_first_token(
     return ChoiceScores(logprobs=logprobs, tokens=(1,) * len(letters), below=below)
 
 
-def _alternative(entry: Any) -> tuple[str, float]:
+def _alternative(entry: object) -> tuple[str, float]:
     if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
         raise OddScoresError(MALFORMED, "an alternative for the answer's first token has no text")
     return entry["token"], _logprob(entry.get("logprob"))

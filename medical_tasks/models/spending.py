@@ -17,14 +17,20 @@ from medical_tasks.models.budget import (
 from medical_tasks.models.usage import Prices
 
 
-def most_of(request: Request, prices: Prices | None) -> Amount:
+def most_of(request: Request, prices: Prices | None, longest: int | None = None) -> Amount:
     """An upper estimate of what a request takes.
 
     Each continuation is read once more behind the whole chat, as most servers must be asked.
+
+    Args:
+        request: what is asked.
+        prices: the model's, None for no cost.
+        longest: most tokens of the answer by `Model.longest`, None for what the request says.
     """
+    longest = request.max_new_tokens if longest is None else longest
     prompt = estimate_chat(request.messages)
     behind = [prompt + estimate_tokens(text) for text in request.continuations]
-    return Amount(prompt + sum(behind), request.max_new_tokens + len(behind)).at(prices)
+    return Amount(prompt + sum(behind), longest + len(behind)).at(prices)
 
 
 def taken_by(answer: Answer, most: Amount, prices: Prices | None) -> Amount:
@@ -32,7 +38,8 @@ def taken_by(answer: Answer, most: Amount, prices: Prices | None) -> Amount:
     prompt, output = answer.prompt_tokens, answer.output_tokens
     if output is None:
         return most
-    return Amount(most.prompt_tokens if prompt is None else prompt, output).at(prices)
+    read = most.prompt_tokens if prompt is None else prompt
+    return Amount(read, output, cached_tokens=answer.cached_tokens or 0).at(prices)
 
 
 Made = TypeVar("Made")

@@ -62,7 +62,7 @@ def forecast_task(
         if counts is None:
             by = "estimate"
         for place, request in enumerate(pending):
-            most = most_of(request, None)
+            most = most_of(request, None, model.longest(request))
             prompt = most.prompt_tokens if counts is None else counts[place]
             total = Amount(total.prompt_tokens + prompt, total.output_tokens + most.output_tokens)
     prices = read_prices(options.model_args, model=model.name)
