@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from medical_tasks.catalog import task_spec
@@ -9,6 +10,7 @@ from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
 from medical_tasks.judges.session import next_step as judge_step
 from medical_tasks.models.budget import SPENT
+from medical_tasks.models.opener import longer_context
 from medical_tasks.options import Run, WithCeilings, option_name, parameters
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
@@ -33,7 +35,15 @@ STOPPED = (
     "Asking stopped at a ceiling ({ceilings}): the same command with a higher one, or without it, "
     "goes on from here."
 )
-TOO_LONG = "What is too long for the model stays unanswered: a longer context (max_length), or fewer --max-new-tokens, may help."
+TOO_LONG = (
+    "What is too long for the model stays unanswered: {longer}fewer --max-new-tokens may help."
+)
+
+
+def _too_long(models: Iterable[Mapping[str, object]]) -> str:
+    ways = {longer_context(str(model.get("name", ""))) for model in models}
+    way = ways.pop() if len(ways) == 1 else ""
+    return TOO_LONG.format(longer=f"a longer context ({way}), or " if way else "")
 
 
 def _is_spent(reason: str) -> bool:
@@ -79,8 +89,10 @@ def report_results(folder: Path, *, next_step: str = AGAIN, stopped_by: str = ""
         } - {None}
         if troubles:
             next_step = f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
+        if only_too_long:
+            next_step = _too_long(entry["recipe"]["model"] for entry in results["tasks"].values())
         raise IncompleteError(
             f"not every item is scored ({'; '.join(parts)}). Known verdicts stand for missing ones above, with bounds for the "
-            f"rest. {TOO_LONG if only_too_long else next_step}"
+            f"rest. {next_step}"
         )
     return 0

@@ -30,7 +30,7 @@ from medical_tasks.models.base import (
     write_request,
 )
 from medical_tasks.models.budget import SPENT, Amount, RunBudget
-from medical_tasks.models.opener import is_local, read_prices
+from medical_tasks.models.opener import is_local, longer_context, read_prices
 from medical_tasks.models.spending import most_of
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 from medical_tasks.runs.folder import RunFolder
@@ -408,8 +408,9 @@ def run_model(
         while requests := [read_request(text) for text in model.share([])]:
             _generate(model, requests, None, Progress("", 0, quiet=True))
         return None
-    if options.budget is not None:
-        with Store(folder.answers) as store:
+    with Store(folder.answers) as store:
+        _note_moved(store, runs, model, options)
+        if options.budget is not None:
             _book_stored(store, model, options, options.budget)
     repeats = []
     for repeat in range(1, options.repeats + 1):
@@ -640,6 +641,24 @@ def _generate(
     return failures
 
 
+def _note_moved(store: Store, runs: Sequence[_TaskRun], model: Model, options: RunOptions) -> None:
+    """Says why nothing that is there is used, where the address of a server is part of the keys."""
+    if "base_url" not in model.identity or not store.holds(ANSWER):
+        return
+    for run in runs:
+        items = run.fitted.items[:_BLOCK]
+        opened = [opening_request(run.task, run.prompts, item, model, options) for item in items]
+        if store.get_many(ANSWER, [request.key for request in opened]):
+            return
+    print(
+        f"note: the answers in this folder are not used: they are another address's than "
+        f"{model.endpoint}, or another model's. With --model-args served=NAME answers are known by "
+        "that name, and the address may change.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
 def _asking(requests: Sequence[Request], model: Model) -> str:
     """Says what a model is about to be asked, since the first answer may take a while."""
     longest = max(map(model.longest, requests))
@@ -809,7 +828,7 @@ def fit_items(
     if not over or truncate == "unanswered":
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
-        raise UsageError(_refusal(task, over, len(items)))
+        raise UsageError(_refusal(task, over, len(items), model))
     cut = _words_to_cut({item.id: item for item in items}, measure, shorten, over)
     fitted = [shorten(item, cut.get(item.id, 0)) for item in items]
     return Fitted(items=fitted, shortened=cut, measured=measured)
@@ -864,8 +883,10 @@ def _words_to_cut(
     return high
 
 
-def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
+def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int, model: Model) -> str:
     ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
+    way = longer_context(model.name)
+    longer = f"a longer context if the model has one ({way}), " if way else ""
     lines = [
         f"{name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked
     ]
@@ -873,9 +894,7 @@ def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
         f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context "
         "together with the answer:\n  "
         + listed(lines, _LISTED, between="\n  ")
-        + "\nNothing was asked. Give a longer context if the model has one (--model-args "
-        "max_length=N for hf/, max_model_length=N for vllm/, context=N for a server that has more "
-        "than it says), fewer --max-new-tokens, or say what is to be done: --truncate "
-        "notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered "
+        + f"\nNothing was asked. Give {longer}fewer --max-new-tokens, or say what is to be done: "
+        "--truncate notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered "
         "asks the others and leaves these unanswered."
     )
