@@ -127,6 +127,12 @@ class RunBudget:
             self._reserve(most, 1)
             return True
 
+    def hold(self, most: Amount) -> None:
+        """Reserves for a request that is under way already, whatever the ceilings are."""
+        with self._lock:
+            self.calls += 1
+            self._reserve(most, 1)
+
     def fits(self, most: Amount) -> bool:
         """Whether `admit` would say yes."""
         with self._lock:
@@ -246,6 +252,32 @@ class CallSpending:
             reply.prompt_tokens, reply.output_tokens, cached_tokens=reply.cached_tokens or 0
         )
         return taken.at(self.till.prices)
+
+
+class Reserved:
+    """The requests of batches: admitted when a file is made of them, settled when it comes back."""
+
+    def __init__(self, budget: RunBudget) -> None:
+        self._budget = budget
+        self._most: dict[str, Amount] = {}  # by key, of what is under way
+
+    def admit(self, key: str, most: Amount) -> bool:
+        """Asks for a request before it is put into a file; once for a request."""
+        if key not in self._most and not self._budget.admit(most):
+            return False
+        self._most[key] = most
+        return True
+
+    def hold(self, key: str, most: Amount) -> None:
+        """Reserves what a request takes that an earlier command sent."""
+        self._budget.hold(most)
+        self._most[key] = most
+
+    def settle(self, key: str, used: Amount | None) -> None:
+        """Ends a request that was admitted, and no other."""
+        most = self._most.pop(key, None)
+        if most is not None:
+            self._budget.settle(most, used)
 
 
 Job = TypeVar("Job")

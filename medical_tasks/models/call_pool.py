@@ -199,7 +199,7 @@ class _Pool(Generic[Job, Result]):
                 for _ in range(min(self._settings.concurrency, len(self._jobs))):
                     workers.create_task(self._worker(client, waiting))
         except CallFailed as failed:  # nobody is there
-            raise self._gate.explain(failed) from None
+            raise explained(self._settings, failed) from None
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
@@ -257,15 +257,16 @@ class _Gate:
             not self.any_answer and failed.reason in ("http 400", "http 403", "http 422")
         )
         if failed.every_call or (hopeless and self.row >= GIVE_UP_AFTER):
-            raise self.explain(failed)
+            raise explained(self.settings, failed)
 
-    def explain(self, failed: CallFailed) -> MedicalTasksError:
-        """The error that ends a run."""
-        key, base = self.settings.key_name, self.settings.base_url.rstrip("/")
-        kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
-        if what == _KEY_REFUSED and not key:
-            step = "Name the key's variable: api_key_env=NAME. "
-        where = what.format(self.settings.where)
-        option = "--judge-args" if self.settings.purpose == "judge" else "--model-args"
-        step = step.format(key=key, base=base, option=option)
-        return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")
+
+def explained(settings: ChatSettings, failed: CallFailed) -> MedicalTasksError:
+    """Makes the error that ends a run of a failure that others would share."""
+    key, base = settings.key_name, settings.base_url.rstrip("/")
+    kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
+    if what == _KEY_REFUSED and not key:
+        step = "Name the key's variable: api_key_env=NAME. "
+    where = what.format(settings.where)
+    option = "--judge-args" if settings.purpose == "judge" else "--model-args"
+    step = step.format(key=key, base=base, option=option)
+    return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -27,14 +27,18 @@ from medical_tasks.models.base import (
     OnResult,
     Request,
 )
-from medical_tasks.models.budget import SPENT, Amount, Till
+from medical_tasks.models.batch_provider import Line, Sent
+from medical_tasks.models.batches import Batches
+from medical_tasks.models.budget import SPENT, Amount, Ceiling, Reserved, RunBudget, Till
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
     ChatClient,
     ChatSettings,
     Completion,
+    completion_body,
     encodable_chat,
+    texts_of,
 )
 from medical_tasks.models.chat_reply import listed_model, whole_number
 from medical_tasks.models.chat_template import ChatLayout
@@ -49,7 +53,7 @@ from medical_tasks.models.opener import (
     read_options,
 )
 from medical_tasks.models.refusals import Adaptations
-from medical_tasks.models.spending import most_of, refusal
+from medical_tasks.models.spending import most_of, refusal, taken_by
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
@@ -103,12 +107,16 @@ class EndpointModel(Model):
         self._unmeasured = False  # whether neither folder nor server tells
         self._serves: bool | None = None  # whether the server counts tokens
         self._known: dict[str, int] = {}  # tokens of continuations, which many questions share
+        self._batches: Batches | None = None
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, at most `concurrency` in flight.
+        """Answers all requests, at most `concurrency` in flight, or in batches.
 
         Results come in order of completion.
         """
+        if self._batches is not None:
+            self._generate_in_batches(self._batches, requests, on_result)
+            return
 
         def asker(_: ChatSettings, till: Till | None) -> _Asker:
             async def ask(client: ChatClient, request: Request) -> Completion:
@@ -137,6 +145,58 @@ class EndpointModel(Model):
         if "seed" in fields:
             fields["seed"] += later
         return {**fields, **self.sampling.get("extra_body", {})}
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `generate` ask in batches from now on."""
+        self._batches = Batches(self._settings, journal)
+
+    def _generate_in_batches(
+        self, batches: Batches, requests: Sequence[Request], on_result: OnResult
+    ) -> None:
+        """Asks in batches until all is answered, or the ceiling lets nothing more through."""
+        waiting = {request.key: request for request in requests}
+        ceiling = self.ceiling or Ceiling(RunBudget())
+        reserved = Reserved(ceiling.budget)
+
+        def most(request: Request) -> Amount:
+            return most_of(request, ceiling.prices, self.longest(request))
+
+        def lines(keys: Collection[str]) -> Iterator[Line]:
+            for key in waiting.keys() - set(keys):  # in batches of earlier commands
+                reserved.hold(key, most(waiting[key]))
+            for request in (waiting[key] for key in keys):
+                if not reserved.admit(request.key, most(request)):
+                    continue
+                body = completion_body(
+                    self._settings,
+                    request.messages,
+                    max_tokens=request.max_new_tokens,
+                    stop=request.stop,
+                    extra=self.fields(request.repeat - 1),
+                )
+                yield Line(keys=(request.key,), body=body)
+
+        def deliver(keys: Sequence[str], outcome: Completion | CallFailed) -> None:
+            request = waiting.pop(keys[0], None)
+            if request is None:
+                return
+            result = _result(request, outcome)
+            used = Amount()
+            if isinstance(result, Answer):
+                used = taken_by(result, most(request), ceiling.prices)
+            reserved.settle(request.key, used)
+            on_result(result)
+
+        while before := len(waiting):
+            sent = {
+                key: Sent(texts=texts_of(request.messages), stop=request.stop)
+                for key, request in waiting.items()
+            }
+            batches.ask(sent, lines, deliver)
+            if len(waiting) == before:
+                break
+        for key in waiting:
+            on_result(refusal(key))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are.
@@ -321,7 +381,14 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Picks from the arguments what `ChatSettings` takes besides address, model and key."""
     limits = {
         name: values[name]
-        for name in ("concurrency", "timeout", "max_retries", "total_time")
+        for name in (
+            "concurrency",
+            "timeout",
+            "max_retries",
+            "total_time",
+            "batch_poll",
+            "batch_size",
+        )
         if name in values
     }
     own = {"stop", "temperature", "max_tokens", "max_completion_tokens"} - set(values)
