@@ -53,6 +53,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("decompose", Decompose, set(), set()),
     ("error_report", Errors, set(), set()),
     ("export", Export, set(), set()),
+    ("forecast", declared.Run, {"forecast"}, set()),
     ("gate", declared.Gate, set(), set()),
     ("judge_check", declared.JudgeCheck, set(), set()),
     ("keep_leaderboard", Leaderboard, set(), set()),
