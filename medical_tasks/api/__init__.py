@@ -114,6 +114,7 @@ def run(
     seed: int | None = None,
     model_args: Mapping[str, object] | None = None,
     max_new_tokens: int | None = None,
+    batch: bool = False,
     role: str | Iterable[str] = (),
     truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
     shard: str | None = None,
@@ -132,6 +133,7 @@ def run(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
@@ -152,6 +154,8 @@ def run(
         seed: which random sample `subset` draws (default 0).
         model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
         max_new_tokens: longest answer, instead of the task's own limit.
+        batch: ask in batches, which a provider answers later for less (openai-api/ with an
+            API that has batches).
         role: who plays another role of a task's protocol, each as
             `patient=openai-api/HOST/NAME`.
         truncate: what to do about questions with documents that do not fit the model's
@@ -181,6 +185,8 @@ def run(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
@@ -233,6 +239,7 @@ def score(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -275,6 +282,8 @@ def score(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
@@ -325,6 +334,7 @@ def adjudicate(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -355,6 +365,8 @@ def adjudicate(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
@@ -402,6 +414,7 @@ def merge(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
@@ -431,6 +444,8 @@ def merge(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
@@ -543,6 +558,7 @@ def judge_check(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -584,6 +600,8 @@ def judge_check(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
@@ -977,6 +995,8 @@ def submit_space(
     source: StrPath | None = None,
     upstream: StrPath | None = None,
     allow_partial: bool = False,
+    no_answers: bool = False,
+    no_judge: bool = False,
 ) -> Report:
     """Writes a run's package for the leaderboard Space; nothing is sent.
 
@@ -996,6 +1016,8 @@ def submit_space(
         source: what a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, if the run used `prompts` official.
         allow_partial: also of demo records, another split, or a part of the items.
+        no_answers: of imported answers only their hashes, and where they are published.
+        no_judge: without the figures that rest on a judge, and without its verdicts.
 
     Returns:
         What was written, in the form of `submit --json`.
@@ -1365,6 +1387,7 @@ def decompose(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -1403,6 +1426,8 @@ def decompose(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.

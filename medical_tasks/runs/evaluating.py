@@ -31,7 +31,9 @@ from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
 from medical_tasks.models.base import processes
+from medical_tasks.models.batch_journal import JOURNAL, note_left
 from medical_tasks.models.opener import (
+    check_batch,
     check_repeats,
     deciding_args,
     full_name,
@@ -51,6 +53,13 @@ from medical_tasks.runs.folder import (
     locked,
     open_run_folder,
 )
+from medical_tasks.runs.imported import (
+    IMPORTED,
+    PublishedSource,
+    answered_of,
+    is_imported,
+    keep_answers,
+)
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
 from medical_tasks.runs.recipes import make_recipe
@@ -67,6 +76,7 @@ from medical_tasks.runs.results import (
     read_results,
 )
 from medical_tasks.runs.runner import (
+    ANSWER,
     Adjudication,
     AnsweredTask,
     RoleChoice,
@@ -128,7 +138,13 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         task_args=task_args,
         truncate=arguments.truncate,
         role_choices=roles,
+        batch=arguments.batch,
     )
+    if options.batch:
+        check_batch(name, "--batch")
+        policy.require_no_batch("--batch")
+    if judge is not None and judge.options.batch:
+        policy.require_no_batch("--judge-batch")
     if judge is not None and judge.options.forecast:
         if not is_main_process():
             return None
@@ -384,6 +400,10 @@ def _model_answers(
         model = open_model(name, model_args, log_dir=folder.logs)
         opened.callback(model.close)
         policy.require_endpoint(model.endpoint, "model")
+        if options.batch:
+            model.ask_in_batches(folder.answers.with_name(JOURNAL))
+        elif is_main_process():
+            note_left(folder.answers, "model", ANSWER, option="--batch")
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
         roles = _opened_roles(options.role_choices, folder, opened)
@@ -412,7 +432,7 @@ def _opened_roles(
 
 
 def rescore(
-    arguments: Score, responses: Path | GivenAnswers | None = None
+    arguments: Score, responses: Path | GivenAnswers | PublishedSource | None = None
 ) -> tuple[Path, bool] | None:
     """Scores answers that are there.
 
@@ -468,6 +488,7 @@ def rescore(
             return None
         folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
         with locked(folder):
+            keep_answers(answered, folder)
             with run_judge(request, folder) as judge:
                 finish([answered], folder, judge)
             return folder.path, bool(answered.unanswered)
@@ -511,7 +532,10 @@ def _kept(path: Path) -> Path | None:
 
 
 def _answered(
-    task: TaskSpec, spec: DatasetSpec, arguments: Score, file: Path | GivenAnswers
+    task: TaskSpec,
+    spec: DatasetSpec,
+    arguments: Score,
+    file: Path | GivenAnswers | PublishedSource,
 ) -> tuple[AnsweredTask, JsonDict]:
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(file, Path) and file.is_dir():
@@ -519,6 +543,11 @@ def _answered(
     _check_one(subset=arguments.subset, calibration=arguments.calibration)
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
+    if isinstance(file, PublishedSource):
+        published = answered_of(task, data, file.found(task, data.items), scoring_args=data.found)
+        name = f"{IMPORTED}{file.name}"
+        settings = {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
+        return published, settings
     content, items = read_file(file), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
     check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
@@ -576,6 +605,10 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[Answ
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
     answered = _of_responses(task, data, ran.responses, recipe, "not answered in the run")
     answered = replace(answered, repeats=ran.repeats, details=ran.details, opening=ran.opening)
+    if is_imported(recipe):
+        why = {item: ran.unanswered[item] for item in answered.unanswered}
+        reported = entries[task.name].get("reported", ())
+        answered = replace(answered, unanswered=why, cut=ran.cut, reported=reported)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {
         "prompts": recipe["prompts"],
