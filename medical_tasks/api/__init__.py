@@ -995,6 +995,8 @@ def submit_space(
     source: StrPath | None = None,
     upstream: StrPath | None = None,
     allow_partial: bool = False,
+    no_answers: bool = False,
+    no_judge: bool = False,
 ) -> Report:
     """Writes a run's package for the leaderboard Space; nothing is sent.
 
@@ -1014,6 +1016,8 @@ def submit_space(
         source: what a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, if the run used `prompts` official.
         allow_partial: also of demo records, another split, or a part of the items.
+        no_answers: of imported answers only their hashes, and where they are published.
+        no_judge: without the figures that rest on a judge, and without its verdicts.
 
     Returns:
         What was written, in the form of `submit --json`.

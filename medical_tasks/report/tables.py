@@ -37,6 +37,7 @@ from medical_tasks.runs.numbers import (
     unclear_counts,
     valued,
 )
+from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.spec import Plot
 from medical_tasks.spec import Table as OwnTable
@@ -64,6 +65,7 @@ _BOUNDS: Final = Column(
 )
 _BETTER: Final = Column(name="better", label="Better")
 _NUMBERS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+BY_SOURCE: Final = "(reported by the source)"
 _FILTER_FROM: Final = 9
 """Rows from which on a table offers to filter them."""
 
@@ -159,6 +161,11 @@ def metrics_table(tasks: Sequence[ReportTask], *, id: str) -> Table:  # noqa: A0
     names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
     rows = [
         _metric_row(task, name) for name in names for task in tasks if name in task.entry["metrics"]
+    ]
+    rows += [
+        [label, task.run, value, *[""] * 6]
+        for task in tasks
+        for label, value in reported_figures(task.entry)
     ]
     metric = replace(_METRIC, header=True)
     run = replace(_RUN, facet=False)
@@ -354,6 +361,19 @@ def points_table(plot: Plot) -> Table:
     return plain_table("", (plot.x_label, f"{plot.y_label} %", "interval", "n"), rows)
 
 
+def reported_figures(entry: Entry) -> list[tuple[str, str]]:
+    """The figures that the source of imported answers reports, as it names and scales them."""
+    return [
+        (f"{one_line(str(each['metric']))} {BY_SOURCE}", source_figure(each["value"]))
+        for each in entry.get("reported", ())
+    ]
+
+
+def source_figure(value: float) -> str:
+    """Writes a figure of unknown scale: 0.210, 21.04, 1234."""
+    return f"{value:.3f}" if abs(value) <= 1 else f"{value:.4g}"
+
+
 def results_table(entries: Sequence[tuple[str, Entry]]) -> Table:
     """A row a model, task and metric, of runs of several models; entries with the task's name.
 
@@ -369,6 +389,9 @@ def results_table(entries: Sequence[tuple[str, Entry]]) -> Table:
         for key, metric in entry["metrics"].items():
             cells = [model, name, metric_label(key, metric), valued(metric), interval(metric)]
             cells += [str(metric["n"]), coverage(entry, metric), bounds(metric)]
+            rows.append(Row(cells if with_bounds else cells[:-1]))
+        for label, value in reported_figures(entry):
+            cells = [model, name, label, value, *[""] * 4]
             rows.append(Row(cells if with_bounds else cells[:-1]))
     texts = [Column(name="model", label="Model"), Column(name="task", label="Task"), _METRIC]
     numbers = [_VALUE, _INTERVAL, _N, _SCORED, _BOUNDS][: 5 if with_bounds else 4]

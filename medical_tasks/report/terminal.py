@@ -9,7 +9,7 @@ from medical_tasks.models.refusals import LEFT_OUT
 from medical_tasks.models.usage import prices_of, usage_said
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
-from medical_tasks.report.tables import results_table
+from medical_tasks.report.tables import results_table, source_figure
 from medical_tasks.runs.comparability import paper_lines
 from medical_tasks.runs.numbers import (
     bounds,
@@ -17,7 +17,7 @@ from medical_tasks.runs.numbers import (
     unclear_notes,
     value_notes,
 )
-from medical_tasks.runs.recipes import NO_SAMPLE
+from medical_tasks.runs.recipes import NO_SAMPLE, mapping, one_line
 from medical_tasks.runs.results import Json
 from medical_tasks.spec import UNANSWERED
 
@@ -57,7 +57,7 @@ def text_table(table: Table) -> list[str]:
 
 def entry_notes(entry: Entry) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
-    notes = [*_judge(entry), *unclear_notes(entry), *value_notes(entry)]
+    notes = [*_imported(entry), *_judge(entry), *unclear_notes(entry), *value_notes(entry)]
     if entry.get("usage"):
         notes.append(f"model: {usage_said(entry['usage'])}.")
     recipe = entry["recipe"]
@@ -100,6 +100,23 @@ def entry_notes(entry: Entry) -> list[str]:
             f"model's context ({rule})."
         )
     return notes
+
+
+def _imported(entry: Entry) -> list[str]:
+    """Where imported answers come from, what is not known of them, and their source's figures."""
+    origin = mapping(entry["recipe"].get("imported"))
+    if not origin:
+        return []
+    ways = ", ".join(f"{count:,} {way}" for way, count in mapping(origin.get("matched")).items())
+    unknown = ", ".join(map(str, origin.get("unknown") or ())) or "nothing"
+    harness = one_line(str(origin.get("harness") or origin.get("kind")))
+    notes = [
+        f"imported from {harness}: the answers were collected there (matched by: {ways}; not known "
+        f"here: {unknown})."
+    ]
+    figures = entry.get("reported", ())
+    said = (f"{one_line(str(each['metric']))} {source_figure(each['value'])}" for each in figures)
+    return [*notes, f"reported by the source: {', '.join(said) or 'nothing'}."]
 
 
 def _judge(entry: Entry) -> list[str]:

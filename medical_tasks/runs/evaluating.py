@@ -53,6 +53,13 @@ from medical_tasks.runs.folder import (
     locked,
     open_run_folder,
 )
+from medical_tasks.runs.imported import (
+    IMPORTED,
+    PublishedSource,
+    answered_of,
+    is_imported,
+    keep_answers,
+)
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
 from medical_tasks.runs.recipes import make_recipe
@@ -425,7 +432,7 @@ def _opened_roles(
 
 
 def rescore(
-    arguments: Score, responses: Path | GivenAnswers | None = None
+    arguments: Score, responses: Path | GivenAnswers | PublishedSource | None = None
 ) -> tuple[Path, bool] | None:
     """Scores answers that are there.
 
@@ -481,6 +488,7 @@ def rescore(
             return None
         folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
         with locked(folder):
+            keep_answers(answered, folder)
             with run_judge(request, folder) as judge:
                 finish([answered], folder, judge)
             return folder.path, bool(answered.unanswered)
@@ -524,7 +532,10 @@ def _kept(path: Path) -> Path | None:
 
 
 def _answered(
-    task: TaskSpec, spec: DatasetSpec, arguments: Score, file: Path | GivenAnswers
+    task: TaskSpec,
+    spec: DatasetSpec,
+    arguments: Score,
+    file: Path | GivenAnswers | PublishedSource,
 ) -> tuple[AnsweredTask, JsonDict]:
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(file, Path) and file.is_dir():
@@ -532,6 +543,11 @@ def _answered(
     _check_one(subset=arguments.subset, calibration=arguments.calibration)
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
+    if isinstance(file, PublishedSource):
+        published = answered_of(task, data, file.found(task, data.items), scoring_args=data.found)
+        name = f"{IMPORTED}{file.name}"
+        settings = {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
+        return published, settings
     content, items = read_file(file), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
     check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
@@ -589,6 +605,10 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[Answ
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
     answered = _of_responses(task, data, ran.responses, recipe, "not answered in the run")
     answered = replace(answered, repeats=ran.repeats, details=ran.details, opening=ran.opening)
+    if is_imported(recipe):
+        why = {item: ran.unanswered[item] for item in answered.unanswered}
+        reported = entries[task.name].get("reported", ())
+        answered = replace(answered, unanswered=why, cut=ran.cut, reported=reported)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {
         "prompts": recipe["prompts"],

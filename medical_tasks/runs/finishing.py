@@ -144,6 +144,8 @@ def _add_asking(entry: TaskEntry, task: AnsweredTask) -> None:
         entry["usage"] = task.usage
     if task.role_usage:
         entry["roles"] = dict(task.role_usage)
+    if task.reported:
+        entry["reported"] = list(task.reported)
     if "truncation" in task.recipe:
         entry["shortened"] = len(task.recipe["truncation"]["words_left_out"])
 

@@ -19,6 +19,7 @@ from medical_tasks.io.files import WholeFile, folder_lock, read_text, readable
 from medical_tasks.runs.results import Json, JsonDict
 
 ANSWERS_FILE = "answers.sqlite"
+GIVEN_FILE = "responses.jsonl"
 PRIVATE = "private"
 
 
@@ -91,6 +92,11 @@ class RunFolder:
                 "without torchrun or accelerate launch."
             )
         return self._home / ANSWERS_FILE
+
+    @property
+    def given(self) -> Path:
+        """The answers of an imported run."""
+        return self._home / GIVEN_FILE
 
     @property
     def logs(self) -> Path:

@@ -42,6 +42,7 @@ from medical_tasks.io.tables import (
 from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
+from medical_tasks.runs.imported import IMPORTED, kept_answers
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, Row
 from medical_tasks.runs.runner import (
@@ -631,7 +632,8 @@ class _Replay(Model):
 def check_recipe(folder: Path, recipe: object) -> None:
     """Refuses a recipe that lacks what a run is found again by, or has it in another form."""
     parts = mapping(recipe)
-    by_model = not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE))
+    name = str(mapping(parts.get("model")).get("name"))
+    by_model = not name.startswith((_RESPONSES, _BASELINE, IMPORTED))
     wanted = {
         "data": {"config"},
         "model": {"name"},
@@ -687,6 +689,8 @@ def run_responses(
     name = str(recipe["model"]["name"])
     if name.startswith(_RESPONSES):
         return _from_file(name, task, data, recipe, responses)
+    if name.startswith(IMPORTED):
+        return kept_answers(task, data, recipe, folder).responses
     if responses is not None:
         raise UsageError(
             f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. "
@@ -704,6 +708,8 @@ def run_answers(
     name = str(recipe["model"]["name"])
     if name.startswith(_RESPONSES):
         _from_file(name, task, data, recipe, None)
+    if name.startswith(IMPORTED):
+        return kept_answers(task, data, recipe, folder)
     return replayed(task, data, recipe, folder, upstream=upstream)
 
 

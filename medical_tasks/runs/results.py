@@ -129,6 +129,13 @@ class Coverage(TypedDict):
     unclear: dict[str, int]
 
 
+class ReportedFigure(TypedDict):
+    """A figure that another harness reports of the answers it collected, as it names it."""
+
+    metric: str
+    value: float
+
+
 class TaskEntry(TypedDict, total=False):
     """A task's entry of `results.json`.
 
@@ -146,6 +153,7 @@ class TaskEntry(TypedDict, total=False):
         roles: what the replies of the other models of a protocol took, by role.
         judge: whom the judge was, how far it got, and its last check.
         paper: whether the figures are comparable with the paper's, and why.
+        reported: of imported answers, the figures of the harness that collected them.
     """
 
     n_items: Required[int]
@@ -161,6 +169,7 @@ class TaskEntry(TypedDict, total=False):
     roles: Mapping[str, Json]
     judge: Json
     paper: Json
+    reported: Sequence[ReportedFigure]
 
 
 class Results(TypedDict, total=False):

@@ -34,7 +34,7 @@ from medical_tasks.models.opener import is_local, read_prices
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
-from medical_tasks.runs.results import Json, JsonDict
+from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 from medical_tasks.spec import (
     Answer,
     Dialogue,
@@ -199,6 +199,7 @@ class AnsweredTask:
         details: item id to what is known of its answer beside the text; none for texts of a file.
         opening: makes the question of an item without a protocol, where one was asked.
         role_usage: what the replies of other roles took, by role.
+        reported: of imported answers, the figures of the harness that collected them.
     """
 
     task: TaskSpec
@@ -217,6 +218,7 @@ class AnsweredTask:
     details: Mapping[str, str] = field(default_factory=dict)
     opening: Callable[[Item], tuple[Message, ...]] | None = None
     role_usage: Mapping[str, Usage] = field(default_factory=dict)
+    reported: Sequence[ReportedFigure] = ()
 
     def told(self, item: Item) -> JsonDict:
         """What is known of an item's answer beside its text; empty for an answer of a file."""
