@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import medical_tasks as mt
-from medical_tasks.benchmarks.kqa.annotations import ANNOTATIONS_FILE
+from medical_tasks.benchmarks.kqa.judge_check import ANNOTATIONS_FILE
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.results import read_results
