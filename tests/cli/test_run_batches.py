@@ -193,6 +193,12 @@ def test_requests_are_put_into_as_many_batches_as_they_need(server: FakeBatches)
     assert [each["requests"] for each in batches()] == [3, 2]
 
 
+def test_repeats_are_asked_together(server: FakeBatches) -> None:
+    assert main([*ASK, "--repeats", "3"]) == 0
+    assert [each["requests"] for each in batches()] == [3 * ITEMS - 1]
+    assert len(server.asked) == 3 * ITEMS
+
+
 def today(body: Any) -> Refused | None:
     """Refuses what reasoning models of today refuse."""
     message = "Unsupported parameter: '{}' is not supported with this model."
