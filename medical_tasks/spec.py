@@ -501,7 +501,12 @@ class Answer:
             known, such as those of a file.
         finish: why the model ended its last reply (`stop`, `length`); "" where nobody knows.
         prompt_tokens: tokens that the model read for all its replies; None where not told.
-        output_tokens: tokens that it wrote, likewise.
+        output_tokens: tokens that it wrote, those of reasoning included; likewise.
+        reasoning: what it thought before the final answer, where that is told apart from it.
+        reasoning_tokens: how many of the output tokens are reasoning; None where not told.
+        cached_tokens: how many of the prompt tokens the provider's cache held; likewise.
+        provider: who gave the final answer, where a router names the provider behind it.
+        served_model: the model that it names, which may be dated.
     """
 
     text: str
@@ -509,6 +514,11 @@ class Answer:
     finish: str = ""
     prompt_tokens: int | None = None
     output_tokens: int | None = None
+    reasoning: str = ""
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    provider: str = ""
+    served_model: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -288,7 +288,7 @@ def _ignored(place: Path, work_tree: Path) -> bool:
     return done.returncode == 0
 
 
-_KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored"})
+_KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored", "provider", "served_model"})
 _DIGEST = "response_sha256"
 
 # Reasons for which an item has no score that are known to hold no text of anybody's: those of our

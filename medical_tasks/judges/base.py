@@ -179,15 +179,28 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came back: a text, or a label."""
+    """What came back: a text, or a label.
+
+    Attributes:
+        finish: why it ended, in the server's words; "" when it does not say. `case.was_cut` decides
+            by it.
+        attempts: requests sent for it; 0 when nothing was sent anywhere.
+
+    What else it states of itself is what `models.base.Answer` states.
+    """
 
     key: str
     text: str = ""
     label: Label | None = None
-    finish: str = ""  # why it ended, in the server's words; "" when it does not say. `case.was_cut` decides by it
+    finish: str = ""
     prompt_tokens: int | None = None
     output_tokens: int | None = None
-    attempts: int = 1  # requests sent for it; 0 when nothing was sent anywhere
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    provider: str = ""
+    served_model: str = ""
+    adapted: Mapping[str, str] = field(default_factory=dict)
+    attempts: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

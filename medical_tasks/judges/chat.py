@@ -116,6 +116,11 @@ class ChatJudge(Backend):
                         # what the request took is booked on its first reply
                         prompt_tokens=0 if number and prompt is not None else prompt,
                         output_tokens=0 if number and output is not None else output,
+                        reasoning_tokens=0 if number else outcome.reasoning_tokens,
+                        cached_tokens=0 if number else outcome.cached_tokens,
+                        provider=outcome.provider,
+                        served_model=outcome.served_model,
+                        adapted=outcome.adapted,
                         attempts=0 if number else outcome.attempts,
                     )
                 )
@@ -128,9 +133,7 @@ class ChatJudge(Backend):
         if len(group) > 1 and not self._shares:
             return None
         first = group[0]
-        body = dict(self._place.sampling)
-        if "seed" in body:
-            body["seed"] += first.vote
+        body = self._place.fields(first.vote)
         if self._structured and first.question.schema is not None:
             form = {"name": "verdict", "strict": True, "schema": first.question.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -265,6 +268,11 @@ class LocalJudge(Backend):
                     finish=finish,
                     prompt_tokens=read,
                     output_tokens=written,
+                    reasoning_tokens=result.reasoning_tokens,
+                    cached_tokens=result.cached_tokens,
+                    provider=result.provider,
+                    served_model=result.served_model,
+                    adapted=result.adapted,
                 )
             )
 

@@ -36,7 +36,7 @@ from medical_tasks.judges.base import (
 from medical_tasks.judges.budget import RunBudget, forecast, foresee
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
 from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
-from medical_tasks.models.usage import Meter, Prices, Usage
+from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 
 _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
 # What the same judge with the same settings does the same way again; an unreadable reply is kept,
@@ -225,6 +225,11 @@ class JudgeSession:
         """What the replies behind the verdicts took, those of the store included."""
         return self._meter.usage(self._prices)
 
+    @property
+    def adapted(self) -> dict[str, str]:
+        """Settings that the judge's server refused, and what was sent instead."""
+        return self._meter.adapted
+
     def again(self) -> JudgeSession:
         """The same judge with its next votes, which answer the same questions anew.
 
@@ -328,6 +333,7 @@ class JudgeSession:
         # None where another reply came with the same request, or nothing was asked (`lexical`).
         asked = reply.attempts > 0 or (self.reads == "pair" and reply.prompt_tokens is not None)
         record = {name: getattr(reply, name) for name in _KEPT} | {
+            **told_besides(reply),
             "requests": int(asked),
             "seconds": round(seconds, 6),
         }

@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from medical_tasks.errors import UsageError
@@ -59,16 +59,41 @@ class Length:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A model's finished answer."""
+    """A model's finished answer.
+
+    Attributes:
+        key: that of its request.
+        text: the answer, without the prompt and without reasoning that was told apart from it; may
+            truly be empty when the model said nothing. For a request with continuations
+            `ChoiceScores.to_text()`.
+        prompt_tokens: tokens read; None where nobody says.
+        output_tokens: tokens written, those of reasoning included; likewise.
+        finish: why it ended: `stop`, `length`, or "".
+        reasoning: what the model thought before it answered, where that is told apart.
+        reasoning_tokens: how many of the output tokens are reasoning; None where nobody says.
+        cached_tokens: how many of the prompt tokens the provider's cache held; likewise.
+        provider: who answered, where a router names the provider behind it.
+        served_model: the model that the reply names, which may be dated.
+        adapted: settings that the server refused, and what was sent instead.
+    """
 
     key: str
-    # the answer, without the prompt; may truly be empty when the model said nothing. For a request
-    # with continuations
-    # `ChoiceScores.to_text()`
     text: str
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     finish: str = ""
+    reasoning: str = ""
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    provider: str = ""
+    served_model: str = ""
+    adapted: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def thought_only(self) -> bool:
+        """Whether reasoning used up the tokens allowed, so that no answer was left."""
+        thought = self.reasoning or self.reasoning_tokens or self.output_tokens
+        return not self.text.strip() and self.finish == "length" and bool(thought)
 
 
 @dataclass(frozen=True, kw_only=True)

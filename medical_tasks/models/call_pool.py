@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
-from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings
+from medical_tasks.models.chat_client import SETTING_REFUSED, CallFailed, ChatClient, ChatSettings
 from medical_tasks.models.chat_reply import REDIRECT
 
 GIVE_UP_AFTER = 8
@@ -45,6 +45,11 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
         UsageError,
         "the endpoint {} does not know this model or address",
         "Check the model's name (the server lists its own at {base}/models) and that the base URL ends in its version, as /v1. ",
+    ),
+    SETTING_REFUSED: (
+        UsageError,
+        "the endpoint {} refuses a setting",
+        "Leave it out of {option}, or give it another value (temperature=none leaves the temperature to the server). ",
     ),
     REDIRECT: (
         UsageError,
@@ -240,4 +245,6 @@ class _Gate:
         if what == _KEY_REFUSED and not key:
             step = "Name the key's variable: api_key_env=NAME. "
         where = what.format(self.settings.where)
-        return kind(f"{where}: {failed.detail}. {step.format(key=key, base=base)}{_KEPT}")
+        option = "--judge-args" if self.settings.purpose == "judge" else "--model-args"
+        step = step.format(key=key, base=base, option=option)
+        return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")

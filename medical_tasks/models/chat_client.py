@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, NoAnswerError, Reply
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.encoder import readable
+from medical_tasks.models.refusals import LEFT_OUT, Adaptations, setting_refused
 from medical_tasks.models.replica import Replica
 from medical_tasks.spec import Message
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from medical_tasks.models.wire import Wire
 
 _OPERATION = "/chat/completions"
+SETTING_REFUSED = "setting refused"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,9 @@ class ChatSettings:
     max_retries: int = 6
     total_time: float = 1800.0  # of a call with all its attempts and waits
     token_field: str = "max_tokens"  # noqa: S105 - a field name
+    adaptations: Adaptations = field(
+        default_factory=Adaptations, repr=False, compare=False
+    )  # what the server refused so far, for all clients
     purpose: str = "model"  # or `judge`: told to the data guard
 
     def __post_init__(self) -> None:
@@ -110,9 +116,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class Completion(Reply):
-    """What a call brought; `attempts`: requests sent for it."""
+    """What a call brought.
+
+    Attributes:
+        attempts: requests sent for it.
+        adapted: settings that the server refused, and what was sent instead (`Adaptations`).
+    """
 
     attempts: int
+    adapted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -147,6 +159,7 @@ class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record,
         super().__init__(reason, detail)
         self.attempts = attempts
         self.every_call = every_call
+        self.refused: tuple[str, ...] = ()  # as `AttemptError.refused`
 
 
 class ChatClient:
@@ -206,9 +219,46 @@ class ChatClient:
         extra: Mapping[str, Any] | None = None,
         spending: Spending | None = None,
     ) -> Completion:
-        """Asks once, and again while that can help and time is left."""
+        """Asks once, and again while that can help and time is left.
+
+        A server that refuses one of the suite's own settings is asked without it (`Adaptations`).
+        """
         chat = encodable_chat(messages)
-        body: dict[str, Any] = {
+        texts = [message["content"] for message in chat]
+        adaptations = self.settings.adaptations
+        meant = self._body(chat, max_tokens, stop, n, logprobs) | dict(extra or {})
+
+        def read(text: str, headers: Mapping[str, str]) -> Reply:
+            secret = self.settings.api_key
+            return chat_reply.read_reply(text, headers, sent=texts, secret=secret)
+
+        refused = 0
+        while True:
+            body = adaptations.applied(meant)
+            changes = dict(adaptations.changes)
+            try:
+                reply, sent = await self._ask(_OPERATION, body, read, texts, spending)
+            except CallFailed as failed:
+                if not adaptations.learn(body, failed.refused):
+                    raise self._explained(body, failed) from failed
+                refused += failed.attempts
+                self._tell_changes()
+                continue
+            if "stop" in changes and stop:
+                reply = replace(reply, choices=tuple(_cut_at(each, stop) for each in reply.choices))
+            adapted = {name: change for name, change in changes.items() if name in meant}
+            return Completion(**vars(reply), attempts=refused + sent, adapted=adapted)
+
+    def _body(
+        self,
+        chat: Sequence[Message],
+        max_tokens: int,
+        stop: Sequence[str],
+        n: int,
+        logprobs: int | None,
+    ) -> dict[str, object]:
+        """The body of a request as it is meant, without the caller's own fields."""
+        body: dict[str, object] = {
             "model": self.settings.model,
             "messages": chat,
             self.settings.token_field: max_tokens,
@@ -219,14 +269,27 @@ class ChatClient:
             body["n"] = n
         if logprobs is not None:
             body |= {"logprobs": True, "top_logprobs": logprobs}
-        body.update(extra or {})
-        texts = [message["content"] for message in chat]
+        return body
 
-        def read(text: str) -> Reply:
-            return chat_reply.read_reply(text, sent=texts, secret=self.settings.api_key)
+    def _explained(self, body: Mapping[str, object], failed: CallFailed) -> CallFailed:
+        """The failure of a call, which names the setting of the user's that the server refused."""
+        name = setting_refused(body, failed.refused)
+        if name is None:
+            return failed
+        detail = f"it refuses {name}={body[name]}: {failed.detail}"
+        return CallFailed(SETTING_REFUSED, detail, attempts=failed.attempts, every_call=True)
 
-        reply, sent = await self._ask(_OPERATION, body, read, texts, spending)
-        return Completion(**vars(reply), attempts=sent)
+    def _tell_changes(self) -> None:
+        """Says once of each change that a setting was refused, and what is sent instead."""
+        adaptations = self.settings.adaptations
+        for name in adaptations.untold():
+            change = adaptations.changes[name]
+            sent = "is left out" if change == LEFT_OUT else f"is sent as {change}"
+            print(
+                f"note: {self.settings.where} refuses {name}, which {sent} from now on",
+                file=sys.stderr,
+                flush=True,
+            )
 
     async def fetch(
         self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
@@ -235,14 +298,14 @@ class ChatClient:
 
         Guarded and repeated as `complete`.
         """
-        found, _ = await self._ask(path, body, chat_reply.read_json, texts)
-        return found
+        reply, _ = await self._ask(path, body, lambda text, _: chat_reply.read_json(text), texts)
+        return reply
 
     async def _ask(
         self,
         path: str,
         body: Mapping[str, Any] | None,
-        read: Callable[[str], Result],
+        read: Callable[[str, Mapping[str, str]], Result],
         texts: Sequence[str],
         spending: Spending | None = None,
     ) -> tuple[Result, int]:
@@ -272,12 +335,14 @@ class ChatClient:
         late = AttemptError("timeout", "no answer", retry=True)
         failure = call.failure or late
         where = f"{call.replica.url}: " if self.settings.replicas and call.replica else ""
-        raise CallFailed(
+        failed = CallFailed(
             failure.reason,
             where + _detail(failure) + ending,
             attempts=call.sent,
             every_call=failure.every_call,
-        ) from failure
+        )
+        failed.refused = failure.refused
+        raise failed from failure
 
 
 def _detail(failure: AttemptError) -> str:
@@ -290,6 +355,12 @@ def _detail(failure: AttemptError) -> str:
     if policy.protecting() and failure.reason not in OWN_WORDS:
         return f"{failure.reason} (the server's words are left out: it was sent text of credentialed data)"
     return failure.detail
+
+
+def _cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice:
+    """A choice that ends before the first stop word, as a server's that takes such words."""
+    ends = [choice.text.index(word) for word in stop if word in choice.text]
+    return replace(choice, text=choice.text[: min(ends)], finish="stop") if ends else choice
 
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:

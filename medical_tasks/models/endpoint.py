@@ -7,6 +7,7 @@ As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` (one address, or tho
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -39,7 +40,14 @@ from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, check_config, quiet_libraries
 from medical_tasks.models.encoder import open_tokenizer, readable
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
-from medical_tasks.models.opener import HOSTED, TESTED_OPTIONS, read_addresses, read_options
+from medical_tasks.models.opener import (
+    HOSTED,
+    SENT_AS_GIVEN,
+    TESTED_OPTIONS,
+    read_addresses,
+    read_options,
+)
+from medical_tasks.models.refusals import Adaptations
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
@@ -79,7 +87,7 @@ class EndpointModel(Model):
             "backend": backend,
             "model": settings.model,
             **(address if identity is None else identity),
-            **{field: str(value) for field, value in sorted(sampling.items())},
+            **{field: _identified(value) for field, value in sorted(sampling.items())},
             **self._choices.identity,
         }
         self.sampling: Mapping[str, Any] = dict(sampling)
@@ -97,30 +105,34 @@ class EndpointModel(Model):
         """
 
         async def ask(client: ChatClient, request: Request) -> Completion:
-            own = (
-                {"seed": self.sampling["seed"] + request.repeat - 1}
-                if "seed" in self.sampling
-                else {}
-            )
             return await client.complete(
                 request.messages,
                 max_tokens=request.max_new_tokens,
                 stop=request.stop,
-                extra={**self.sampling, **own},
+                extra=self.fields(request.repeat - 1),
             )
 
         self._run(requests, lambda _: ask, on_result)
+
+    def fields(self, later: int = 0) -> dict[str, object]:
+        """The fields of a request's body that decide the answer.
+
+        Args:
+            later: how many times the same question was asked before, each with a seed of its own.
+        """
+        fields = {name: value for name, value in self.sampling.items() if name != "extra_body"}
+        if "seed" in fields:
+            fields["seed"] += later
+        return {**fields, **self.sampling.get("extra_body", {})}
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are.
 
         Results come in order of completion.
         """
-        self._run(
-            requests,
-            lambda where: ChoiceAsker(where, self._choices, sampling=self.sampling).ask,
-            on_result,
-        )
+        fields = {name: 0.0 for name in ("temperature",) if name in self.sampling}
+        fields |= self.sampling.get("extra_body", {})
+        self._run(requests, lambda where: ChoiceAsker(where, self._choices, fields).ask, on_result)
 
     def _run(
         self,
@@ -190,7 +202,7 @@ class EndpointModel(Model):
         generated = (
             int(self._choices.way_of(request.continuations) != "top")
             if behind
-            else request.max_new_tokens
+            else self.sampling.get("max_completion_tokens", request.max_new_tokens)
         )
         return Length(tokens=count + max(known, default=0), room=self._context - generated)
 
@@ -200,18 +212,29 @@ class EndpointModel(Model):
         yield self._settings
 
 
+def _identified(value: object) -> str:
+    """A setting's value as it identifies answers."""
+    return json.dumps(value, sort_keys=True) if isinstance(value, dict) else str(value)
+
+
 def _result(request: Request, outcome: Completion | ChoiceScores | CallFailed) -> Answer | Failure:
     if isinstance(outcome, CallFailed):
         return Failure(key=request.key, reason=outcome.reason, detail=outcome.detail)
     if isinstance(outcome, ChoiceScores):
         return Answer(key=request.key, text=outcome.to_text())
-    finish = outcome.choices[0].finish
+    choice = outcome.choices[0]
     return Answer(
         key=request.key,
-        text=outcome.text,
+        text=choice.text,
         prompt_tokens=outcome.prompt_tokens,
         output_tokens=outcome.output_tokens,
-        finish=finish if finish in ("stop", "length") else "",
+        finish=choice.finish if choice.finish in ("stop", "length") else "",
+        reasoning=choice.reasoning,
+        reasoning_tokens=outcome.reasoning_tokens,
+        cached_tokens=outcome.cached_tokens,
+        provider=outcome.provider,
+        served_model=outcome.served_model,
+        adapted=outcome.adapted,
     )
 
 
@@ -260,8 +283,13 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("concurrency", "timeout", "max_retries", "total_time")
         if name in values
     }
+    own = {"stop", "temperature", "max_tokens", "max_completion_tokens"} - set(values)
+    if "max_completion_tokens" in values:  # its value is among the fields of `asked_of`
+        limits["token_field"] = "max_completion_tokens"  # noqa: S105 - a field name
     if "max_tokens_field" in values:
+        own -= {"max_tokens", "max_completion_tokens"}
         limits["token_field"] = values["max_tokens_field"]
+    limits["adaptations"] = Adaptations(own=frozenset(own))
     return limits
 
 
@@ -270,7 +298,7 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
     folder = values.get("tokenizer")
     # What decides the answer; temperature=none leaves it to the server.
     sampling = {"temperature": 0.0} | {
-        name: values[name] for name in ("temperature", "top_p", "seed") if name in values
+        name: values[name] for name in ("temperature", *SENT_AS_GIVEN) if name in values
     }
     return {
         "sampling": {name: value for name, value in sampling.items() if value is not None},

@@ -74,11 +74,11 @@ class ChoiceAsker:
     """
 
     def __init__(
-        self, settings: ChatSettings, choices: ChoiceSettings, *, sampling: Mapping[str, Any]
+        self, settings: ChatSettings, choices: ChoiceSettings, fields: Mapping[str, object]
     ) -> None:
         self._where = f"the endpoint {settings.where}"
         self._choices = choices
-        self._body: dict[str, Any] = {"temperature": 0.0} if "temperature" in sampling else {}
+        self._body = dict(fields)  # of each request, besides the chat
         self._proven: set[Way] = set()
         self._lock = asyncio.Lock()
 

@@ -5,6 +5,7 @@ Those of local models have lighteval's names.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import re
@@ -34,7 +35,7 @@ NEUTRAL_ARGS = frozenset(
     {
         "address", "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "cpus_per_worker",
         "gpu_memory_utilization", "gpus_per_worker", "log_level", "max_num_batched_tokens", "max_num_seqs", "max_retries",
-        "model_parallel", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
+        "model_parallel", "price_cached", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
     }
 )  # fmt: skip
 
@@ -162,8 +163,42 @@ SHARE: Reader = (numbers(float, 0, 1, above=True), "a number above 0, up to 1")
 FLAG: Reader = _one_of({"true": True, "false": False}, "true or false")
 WORD: Reader = (_word, "some text")
 
+
+def _object(text: str) -> dict[str, object]:
+    """Reads a JSON object whose fields go into the body of each request."""
+    try:
+        fields = json.loads(text)
+    except RecursionError:
+        raise ValueError(text) from None
+    if not isinstance(fields, dict) or _RESERVED & set(fields):
+        raise ValueError(text)
+    return fields
+
+
+_RESERVED = frozenset({"model", "messages", "stream", "n"})
+"""Fields of a request that are the suite's own."""
+_PENALTY: Reader = (numbers(float, -2, 2), "a number from -2 to 2")
+
 _PRICE: Reader = (numbers(float, 0, 1e6), "USD for a million tokens, from 0 to 1,000,000")
-_PRICES: Mapping[str, Reader] = {"price_in": _PRICE, "price_out": _PRICE}
+_PRICES: Mapping[str, Reader] = {"price_in": _PRICE, "price_out": _PRICE, "price_cached": _PRICE}
+
+SENT_AS_GIVEN: Mapping[str, Reader] = {
+    "reasoning_effort": WORD,
+    "max_completion_tokens": COUNT,
+    "top_p": SHARE,
+    "top_k": COUNT,
+    "min_p": (numbers(float, 0, 1), "a number from 0 to 1"),
+    "presence_penalty": _PENALTY,
+    "frequency_penalty": _PENALTY,
+    "repetition_penalty": (numbers(float, 0, 10, above=True), "a number above 0, up to 10"),
+    "seed": (int, "a whole number"),
+    "extra_body": (
+        _object,
+        'a JSON object of further fields, such as {"verbosity": "low"}, without '
+        f"{', '.join(sorted(_RESERVED))}",
+    ),
+}
+"""Settings that go to a server as they are, and decide the answer."""
 
 CHAT_OPTIONS: Mapping[str, Reader] = {
     **_PRICES,
@@ -178,12 +213,11 @@ CHAT_OPTIONS: Mapping[str, Reader] = {
         lambda text: None if text == "none" else _TEMPERATURE(text),
         "a number from 0 to 2, or none to leave it to the server",
     ),
-    "top_p": SHARE,
-    "seed": (int, "a whole number"),
     "max_tokens_field": (
         words("max_tokens", "max_completion_tokens")[0],
         "max_tokens or max_completion_tokens",
     ),
+    **SENT_AS_GIVEN,
 }
 """What every model behind HTTP takes, a judge as well."""
 
@@ -218,15 +252,15 @@ def read_options(
 
 
 def read_prices(options: Mapping[str, str], *, model: str, what: str = "model") -> Prices | None:
-    """Reads the two prices among arguments; None where there are none."""
+    """Reads the prices among arguments; None where there are none."""
     given = {name: text for name, text in options.items() if name in _PRICES}
     values = read_options(given, _PRICES, model=model, what=what)
-    if len(values) == 1:
+    if values and not {"price_in", "price_out"} <= set(values):
         raise UsageError(
             f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got "
-            "one."
+            f"{' and '.join(values)} alone."
         )
-    return (values["price_in"], values["price_out"]) if values else None
+    return Prices(**values) if values else None
 
 
 LOG_LEVELS = {

@@ -82,7 +82,8 @@ class Exchange:
     """
 
     path: str  # below the base URL, or with `/../` beside its version
-    read: Callable[[str], object]  # makes the result of a body, or raises AttemptError
+    read: Callable[[str, Mapping[str, str]], object]
+    """Makes the result of a success, its body and its headers, or raises AttemptError."""
     texts: Sequence[str]  # what is sent, of which no failure tells
     spending: Spending | None
     deadline: asyncio.Timeout = field(init=False)
@@ -224,7 +225,7 @@ class Wire(DefaultAsyncHttpxClient):
         used: int | None = None
         try:
             response = await self._exchange(replica, sent, self._settings.timeout, call.texts)
-            call.result = call.read(response.text)
+            call.result = call.read(response.text, response.headers)
             used = _total(call.result)
         except AttemptError as failure:
             reason = failure.reason

@@ -5,7 +5,8 @@ from __future__ import annotations
 from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
 from medical_tasks.judges.budget import foreseen_said
-from medical_tasks.models.usage import usage_said
+from medical_tasks.models.refusals import LEFT_OUT
+from medical_tasks.models.usage import prices_of, usage_said
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
 from medical_tasks.report.tables import results_table, source_figure
@@ -81,6 +82,17 @@ def entry_notes(entry: Entry) -> list[str]:
         notes.append(
             f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens)."
         )
+    if entry.get("thought_only"):
+        notes.append(
+            f"WARNING: {entry['thought_only']:,} answers are EMPTY, since reasoning used up all "
+            "tokens allowed. They count as wrong. Allow more: --max-new-tokens 16384."
+        )
+    if adapted := (recipe.get("generation") or {}).get("adapted"):
+        said = ", ".join(
+            f"{name} ({'left out' if change == LEFT_OUT else f'sent as {change}'})"
+            for name, change in adapted.items()
+        )
+        notes.append(f"the server refuses {said}.")
     if entry.get("shortened"):
         rule = recipe["truncation"]["rule"]
         notes.append(
@@ -133,9 +145,8 @@ def _judge(entry: Entry) -> list[str]:
     usage, foreseen = judge.get("usage"), judge.get("forecast")
     notes = ["; ".join(parts) + ".", judge["check"]]
     if usage and usage["requests"]:
-        prices = None if usage["price_in"] is None else (usage["price_in"], usage["price_out"])
         forecast = (
-            f"; forecast with nothing in the store: {foreseen_said(foreseen, prices)}"
+            f"; forecast with nothing in the store: {foreseen_said(foreseen, prices_of(usage))}"
             if foreseen
             else ""
         )

@@ -391,6 +391,8 @@ class TaskJudge:
         }
         if isinstance(self._judge, JudgeSession):
             entry["judge"] |= {"usage": self._judge.usage}
+            if self._judge.adapted:
+                entry["recipe"]["judge"] |= {"adapted": self._judge.adapted}
             entry["judge"] |= {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
 
     def _said(self, asked: Mapping[str, Any]) -> str:

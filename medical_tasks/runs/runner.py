@@ -30,7 +30,7 @@ from medical_tasks.models.base import (
     write_request,
 )
 from medical_tasks.models.opener import is_local, read_prices
-from medical_tasks.models.usage import Meter, Prices, Usage
+from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
@@ -184,6 +184,7 @@ class AnsweredTask:
         unanswered: item id to the reason.
         recipe: what decided the answers.
         cut: ids of items whose last answer was cut at the length limit.
+        thought_only: those of them whose answer holds no text, since reasoning took all of it.
         sources: item id to what its question was given beside it.
         scoring_args: `TaskSpec.scoring_arguments` that were given.
         asked: of a task with a protocol, item id to questions answered.
@@ -202,6 +203,7 @@ class AnsweredTask:
     unanswered: Mapping[str, str]
     recipe: Json
     cut: frozenset[str] = frozenset()
+    thought_only: frozenset[str] = frozenset()
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scoring_args: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
@@ -213,12 +215,17 @@ class AnsweredTask:
     role_usage: Mapping[str, Usage] = field(default_factory=dict)
     reported: Sequence[ReportedFigure] = ()
 
+    def told(self, item: Item) -> JsonDict:
+        """What is known of an item's answer beside its text; empty for an answer of a file."""
+        details: JsonDict = json.loads(self.details[item.id]) if item.id in self.details else {}
+        return details
+
     def answer(self, item: Item) -> Answer:
         """An item's answer, as its scorer gets it."""
         text = self.responses[item.id]
-        if item.id not in self.details:
+        details = self.told(item)
+        if not details:
             return Answer(text=text)
-        details = json.loads(self.details[item.id])
         conversation = tuple(details.pop("conversation"))
         if not conversation and self.opening is not None:
             conversation = (*self.opening(item), {"role": "assistant", "content": text})
@@ -283,6 +290,7 @@ class _Conversation:
     done: Done | None = None
     unanswered: str | None = None
     cut: bool = False
+    thought_only: bool = False
 
     def hear(self, record: Json) -> None:
         """Takes the reply of whom was asked."""
@@ -294,6 +302,7 @@ class _Conversation:
         self.records[key] = record
         self.answers.append(text)
         self.cut = record.get("finish") == "length"
+        self.thought_only = bool(record.get("thought_only"))
         if self.run.protocol is not None:
             self.chat = (*self.request.messages, {"role": "assistant", "content": text})
 
@@ -325,14 +334,16 @@ class _Conversation:
         records = list(self.records.values())
         finish = str(records[-1].get("finish") or "") if records else ""
         details: JsonDict = {"conversation": done.conversation or self.chat, "finish": finish}
-        for name in ("prompt_tokens", "output_tokens"):
+        for name in ("prompt_tokens", "output_tokens", "reasoning_tokens", "cached_tokens"):
             counts = [record.get(name) for record in records]
             details[name] = None if None in counts else sum(counts)
+        for name in ("reasoning", "provider", "served_model"):
+            details[name] = str(records[-1].get(name) or "") if records else ""
         return details
 
 
 def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
-    return {key: {**record, "text": ""} for key, record in records.items()}
+    return {key: {**record, "text": "", "reasoning": ""} for key, record in records.items()}
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
@@ -594,8 +605,7 @@ def _generate(
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
-            record = {name: getattr(result, name) for name in _RECORDED}
-            store.put(ANSWER, result.key, {**record, "seconds": round(last - before, 6)})
+            store.put(ANSWER, result.key, _record(result, last - before))
 
     written = [request for request in requests if not request.continuations]
     chosen = [request for request in requests if request.continuations]
@@ -604,6 +614,17 @@ def _generate(
     if chosen:
         model.loglikelihood(chosen, on_result)
     return failures
+
+
+def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
+    """An answer as the store keeps it."""
+    record: JsonDict = {name: getattr(answer, name) for name in _RECORDED}
+    record |= told_besides(answer)
+    if answer.reasoning:
+        record["reasoning"] = answer.reasoning
+    if answer.thought_only:
+        record["thought_only"] = True
+    return {**record, "seconds": round(seconds, 6)}
 
 
 def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
@@ -623,6 +644,9 @@ def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
         },
         recipe=_recipe(run, model, options),
         cut=frozenset(each.item.id for each in conversations if each.done is not None and each.cut),
+        thought_only=frozenset(
+            each.item.id for each in conversations if each.done is not None and each.thought_only
+        ),
         sources={each.item.id: sources(each.item) for each in conversations} if sources else {},
         scoring_args={**data.found, **task.scoring_args(options.task_args)},
         asked={each.item.id: len(each.answers) for each in conversations} if run.protocol else {},
@@ -651,6 +675,8 @@ def _recipe(run: _TaskRun, model: Model, options: RunOptions) -> JsonDict:
         max_samples=options.max_samples,
     )
     recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes()}
+    if run.meter.adapted:
+        recipe["generation"]["adapted"] = dict(sorted(run.meter.adapted.items()))
     optional = {
         "repeats": options.repeats if options.repeats > 1 else None,
         "protocol": dict(run.protocol.identity) if run.protocol is not None else None,

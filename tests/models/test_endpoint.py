@@ -41,7 +41,12 @@ def test_every_request_gets_its_own_answer_inside_a_running_loop() -> None:
     for i in range(50):
         text = by_prompt[f"question {i}"]
         assert found[f"k{i}"] == Answer(
-            key=f"k{i}", text=text, prompt_tokens=2, output_tokens=2, finish="stop"
+            key=f"k{i}",
+            text=text,
+            prompt_tokens=2,
+            output_tokens=2,
+            finish="stop",
+            served_model="toy",
         )
 
 
