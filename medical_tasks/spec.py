@@ -13,17 +13,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypedDict
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    Never,
+    NotRequired,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+)
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.data.shared_task import SharedTask
     from medical_tasks.judges.base import JudgePrompts, Judging
     from medical_tasks.judges.check_sets import CheckSetSource
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
 UNANSWERED: Final = "no answer: "  # begins the reason why an item without an answer is unscored
-_NONE: Mapping[str, Any] = {}  # one for all items that have none
+_NONE: Mapping[str, Never] = {}  # one for all items that have none
+
+Row: TypeAlias = Mapping[str, Any]
+"""A row of a dataset, by the names of its columns."""
 
 
 class Message(TypedDict):
@@ -271,7 +286,7 @@ class Item:
     """
 
     id: str  # stable id from upstream, never a row position of ours
-    fields: Mapping[str, Any]  # what prompts and scoring need, by the dataset's column names
+    fields: Row  # what prompts and scoring need, by the dataset's column names
     groups: Mapping[str, str | tuple[str, ...]]
     cluster: str  # id of the note, patient or answer it shares with others; else its own id
 
@@ -576,7 +591,7 @@ class Records(Protocol):
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Reads the records that are there."""
 
-    def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
+    def put(self, kind: str, key: str, payload: Mapping[str, object]) -> None:
         """Keeps one record."""
 
 
@@ -588,7 +603,7 @@ class MultiStep(Protocol):
             values.
     """
 
-    identity: Mapping[str, Any]
+    identity: Mapping[str, object]
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Says how each dialogue goes on.
@@ -608,7 +623,7 @@ class Baseline:
     """
 
     respond: Callable[[TaskSpec, Sequence[Item], Mapping[str, str]], list[str]]
-    identity: Callable[[TaskSpec, Mapping[str, str]], Mapping[str, Any]]
+    identity: Callable[[TaskSpec, Mapping[str, str]], Mapping[str, object]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -674,8 +689,8 @@ class PublishedAnswer:
     """
 
     item: str
-    text: Any
-    asked: Mapping[str, Any] = field(default_factory=lambda: _NONE)
+    text: object
+    asked: Mapping[str, object] = field(default_factory=lambda: _NONE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -694,7 +709,7 @@ class Asking:
     prompts: str = "own"
     upstream: Path | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
-    exemplars: Sequence[Mapping[str, Any]] = ()
+    exemplars: Sequence[Row] = ()
     config: str = ""
 
 
@@ -736,10 +751,10 @@ class Rows(Protocol):
         """How each of its datasets is built."""
 
     @abstractmethod
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """Makes the items of built rows that belong to a task."""
 
-    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+    def keeps(self, task: TaskSpec, row: Row) -> bool:
         """Whether a row is one of the task's; only asked where `Benchmark.mixed_rows`."""
         return True
 
@@ -781,7 +796,9 @@ class Scorer(Protocol):
         With `Scoring.readings`, scores hold at least the metrics that rest on the reader.
         """
 
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+    def scoring_identity(
+        self, task: TaskSpec, arguments: Mapping[str, str]
+    ) -> Mapping[str, object]:
         """Says what decides the metrics that scoring arguments add, for the recipe. JSON values."""
         return {}
 
@@ -810,7 +827,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     A benchmark has the abstract methods of the four parts, and those others that it needs. They
     import the modules they call when they run, since every command reads all benchmarks:
 
-        def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
             from my_package.data import load_items
 
             return load_items(task, rows)
@@ -875,7 +892,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         return {}
 
     def published_answers(
-        self, task: TaskSpec, record: Mapping[str, Any]
+        self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
         """Takes a model's answers out of a record of the authors' own files (`score --responses`).
 
@@ -897,17 +914,15 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
 
     def submission_check(
         self, task: TaskSpec, items: Sequence[Item]
-    ) -> Callable[[Sequence[Any]], list[str]] | None:
+    ) -> Callable[[Sequence[object]], list[str]] | None:
         """With a shared task, what says what is wrong with the records of a submission."""
         return None
 
-    def shared_task(self) -> Any:
+    def shared_task(self) -> SharedTask | None:
         """The module that knows the form of submissions to its shared task; None without one."""
         return None
 
-    def plots(
-        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
-    ) -> list[Plot]:
+    def plots(self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot]:
         """Plots of a report.
 
         Args:
@@ -927,7 +942,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         """Tables of a report, of its entry in the results and of what `found_beside` found."""
         return []
 
-    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+    def eval_fields(self, task: TaskSpec) -> HubTask:
         """What `eval.yaml` says of a task to inspect (`hub_question`).
 
         Empty if it is not on the Hub.
@@ -935,26 +950,52 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         return {}
 
 
+class HubColumns(TypedDict):
+    """Which columns of a dataset hold what inspect reads of a row."""
+
+    input: str
+    target: str
+    metadata: NotRequired[list[str]]
+    choices: NotRequired[Sequence[str]]
+
+
+class HubTask(TypedDict, total=False):
+    """A task in a dataset's `eval.yaml`; empty for one that is not on the Hub."""
+
+    field_spec: HubColumns
+    solvers: list[Mapping[str, object]]
+    scorers: list[Mapping[str, object]]
+
+
+class HubQuestion(TypedDict):
+    """Arguments of `hub_question` that a benchmark declares of a dataset."""
+
+    asked: str
+    target: str
+    template: str
+    metadata: NotRequired[Sequence[str]]
+
+
 def hub_question(
     asked: str,
     target: str,
     *,
     template: str = "",
-    scorer: Mapping[str, Any],
+    scorer: Mapping[str, object],
     metadata: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> HubTask:
     """Describes a plain question with a plain grade for `Benchmark.eval_fields`.
 
     The Hub takes only solvers and scorers that inspect has built in. `asked` and `target` are
     columns; `template` has `{prompt}` and columns of `metadata` in braces ("" for the column
     alone); `scorer` is inspect's, by name and arguments.
     """
-    fields: dict[str, Any] = {
-        "input": asked,
-        "target": target,
-        **({"metadata": list(metadata)} if metadata else {}),
-    }
-    before = [{"name": "prompt_template", "args": {"template": template}}] if template else []
+    fields: HubColumns = {"input": asked, "target": target}
+    if metadata:
+        fields["metadata"] = list(metadata)
+    before: list[Mapping[str, object]] = (
+        [{"name": "prompt_template", "args": {"template": template}}] if template else []
+    )
     return {
         "field_spec": fields,
         "solvers": [*before, {"name": "generate"}],

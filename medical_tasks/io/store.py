@@ -39,7 +39,7 @@ _PUT_FIRST = "INSERT INTO records (kind, key, payload) VALUES (?, ?, ?) ON CONFL
 _PUT = f"{_PUT_FIRST}, payload = excluded.payload"
 
 
-def content_key(parts: Mapping[str, Any]) -> str:
+def content_key(parts: Mapping[str, object]) -> str:
     """Hashes what decides a record (SHA-256 of the canonical JSON); `nan` is refused."""
     text = json.dumps(
         parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False

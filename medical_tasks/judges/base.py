@@ -83,7 +83,7 @@ class Verdict:
     id: str
     value: Any
     votes: tuple[
-        Any, ...
+        object, ...
     ]  # the value of each vote that was read, in order; one when a single vote was asked for
     text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
     # hash of what was asked (messages or pair); results of credentialed tasks hold it instead of

@@ -142,7 +142,7 @@ class ChoiceAsker:
         messages: Sequence[Message],
         *,
         logprobs: int | None = None,
-        **fields: Any,
+        **fields: object,
     ) -> Completion:
         return await client.complete(
             messages, max_tokens=1, logprobs=logprobs, extra={**self._body, **fields}
@@ -267,7 +267,7 @@ def read_first_token(
     return ChoiceScores(logprobs=logprobs, tokens=(1,) * len(letters), below=below)
 
 
-def _alternative(entry: Any) -> tuple[str, float]:
+def _alternative(entry: object) -> tuple[str, float]:
     if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
         raise OddScoresError(MALFORMED, "an alternative for the answer's first token has no text")
     return entry["token"], _logprob(entry.get("logprob"))

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from unittest import mock
 
 from medical_tasks.errors import UsageError
@@ -36,6 +36,15 @@ from medical_tasks.models.checkpoint import (
 )
 from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import LOG_LEVELS, decoding
+
+if TYPE_CHECKING:
+    from lighteval.models.abstract_model import LightevalModel
+    from lighteval.models.model_output import ModelResponse
+    from lighteval.tasks.requests import Doc
+    from torch import Tensor
+
+Ask: TypeAlias = "Callable[[list[Doc]], Sequence[ModelResponse]]"
+"""A method of lighteval's model that answers documents, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +112,7 @@ def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[li
         yield texts[start : start + step]
 
 
-def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
+def choice_docs(texts: Sequence[ChoiceText]) -> list[Doc]:
     """Makes lighteval's documents.
 
     Labels that stand for the texts, all of one length, so that it keeps their order.
@@ -116,7 +125,9 @@ def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
     ]
 
 
-def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractContextManager[Any]:
+def our_tokens(
+    inner: LightevalModel, texts: Sequence[ChoiceText]
+) -> contextlib.AbstractContextManager[object]:
     """Lets lighteval's model score our token ids for the documents of `choice_docs`."""
     by_label = dict(zip(_labels(len(texts)), texts, strict=True))
 
@@ -129,7 +140,7 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractCo
     return mock.patch.object(inner, "tok_encode_pair", encode)
 
 
-def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
+def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[ModelResponse]) -> list[float]:
     """Sums of each continuation's log-probabilities (nan where the numbers broke down).
 
     Raises if other tokens were scored.
@@ -160,7 +171,7 @@ def _labels(count: int) -> list[str]:
     return [f"{index:09}" for index in range(count)]
 
 
-def _ids(tokens: Any) -> tuple[int, ...]:
+def _ids(tokens: Tensor | Sequence[int] | Sequence[Sequence[int]]) -> tuple[int, ...]:
     """Ids of what lighteval reports.
 
     A row or a list of one row, as tensor or list, filled up with -1.
@@ -344,7 +355,7 @@ class LocalModel(MeasuredModel, ABC):
         self,
         setup: LocalSetup,
         identity: Mapping[str, str],
-        inner: Any,
+        inner: LightevalModel,
         *,
         context: int,
         is_main: bool,
@@ -405,23 +416,24 @@ class LocalModel(MeasuredModel, ABC):
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
         """Most texts of `loglikelihood` a chunk; None when all are best scored at once."""
 
-    def _respond(self, chunk: Sequence[Prompt], docs: list[Any]) -> Sequence[Any]:
+    def _respond(self, chunk: Sequence[Prompt], docs: list[Doc]) -> Sequence[ModelResponse]:
         return self._ask(self.inner.greedy_until, docs)
 
-    def _score(self, docs: list[Any]) -> Sequence[Any]:
+    def _score(self, docs: list[Doc]) -> Sequence[ModelResponse]:
         return self._ask(self.inner.loglikelihood, docs)
 
-    def _ask(self, ask: Callable[[list[Any]], Sequence[Any]], docs: list[Any]) -> Sequence[Any]:
+    def _ask(self, ask: Ask, docs: list[Doc]) -> Sequence[ModelResponse]:
         """Asks lighteval; returns its responses in order."""
         with quiet_libraries(self.setup.log_level), without_cache_and_bars(self.backend):
-            return ask(docs)
+            responses: Sequence[ModelResponse] = ask(docs)
+        return responses
 
     def _decode(self, tokens: list[int]) -> str:
         text: str = self.setup.tokenizer.decode(tokens, skip_special_tokens=True)
         return text
 
 
-def _docs(chunk: Sequence[Prompt]) -> list[Any]:
+def _docs(chunk: Sequence[Prompt]) -> list[Doc]:
     from lighteval.tasks.requests import Doc
 
     return [

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data.dataset_source import file_sha256
@@ -217,7 +217,7 @@ def reading_question(unclear: UnclearAnswer) -> Question:
     keys = {"reading": _READING}
     words = _words(unclear.answer)
 
-    def taken(value: Json) -> Any:
+    def taken(value: Json) -> object:
         reading = " ".join((value["reading"] or "").split())
         strange = _words(reading) - words
         return (
@@ -235,7 +235,7 @@ def reading_question(unclear: UnclearAnswer) -> Question:
     )
 
 
-def _is_line(value: Any) -> bool:
+def _is_line(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST_READING and "\n" not in value.strip()
 
 

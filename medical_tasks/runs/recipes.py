@@ -360,7 +360,7 @@ def _add_setting(
         differences.refused.append(_said("scoring", **texts))
 
 
-def _same_file(first: Any, second: Any) -> bool:
+def _same_file(first: object, second: object) -> bool:
     """Whether two settings are equal, but for the name of a file whose hash is told."""
     if not (isinstance(first, Mapping) and isinstance(second, Mapping) and "sha256" in first):
         return bool(first == second)

@@ -288,15 +288,18 @@ def _published_answers(
                     f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a "
                     "field 'id'."
                 )
-            if answer.text is not None:
-                _check_text(f"{path}, {place}", answer.text)
+            text = answer.text
+            if text is not None:
+                text = _checked_text(f"{path}, {place}", text)
             name = meant[0] if meant else answer.item
             if meant and not names.fits(name, answer.asked):
                 name = f"{name} otherwise"
-            yield Answer(id=name, text=answer.text, place=place)
+            yield Answer(id=name, text=text, place=place)
 
 
-def _taken_out(path: Source, task: TaskSpec, place: str, value: Any) -> Sequence[PublishedAnswer]:
+def _taken_out(
+    path: Source, task: TaskSpec, place: str, value: object
+) -> Sequence[PublishedAnswer]:
     """What the benchmark takes out of a record of its authors' form.
 
     Nothing of any other, or of one that names a response.
@@ -309,7 +312,7 @@ def _taken_out(path: Source, task: TaskSpec, place: str, value: Any) -> Sequence
         raise UsageError(f"{path}, {place}: {error}") from None
 
 
-def _check_text(where: str, text: Any) -> None:
+def _checked_text(where: str, text: object) -> str:
     """Refuses what is no text of a model."""
     if not isinstance(text, str):
         raise UsageError(
@@ -317,6 +320,7 @@ def _check_text(where: str, text: Any) -> None:
         )
     if not is_text(blank=True).holds(text):
         raise UsageError(f"{where}: has characters that are none (half of a pair). Write it anew.")
+    return text
 
 
 class _Names:
@@ -385,7 +389,7 @@ def _table_answers(
         answered, _named_items(path, answered, names, source), strict=True
     ):
         where, response = f"{path}, {place}, column {text!r}", row[text]
-        _check_text(where, response)
+        _checked_text(where, response)
         yield Answer(id=identifier, text=response, place=place)
 
 
@@ -557,7 +561,7 @@ def _submitted(value: Any) -> bool:
     )
 
 
-def _answer(path: Source, place: str, value: Any) -> Answer:
+def _answer(path: Source, place: str, value: object) -> Answer:
     """The answer of a record, or of a line."""
     where, in_list = f"{path}, {place}", place.startswith("record")
     form = f"A record is like {_LIST_FORM}" if in_list else f"A {place.split()[0]} is like {_FORM}"
@@ -574,7 +578,7 @@ def _answer(path: Source, place: str, value: Any) -> Answer:
     if text_name == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
     if response is not None:
-        _check_text(f"{where}, {text_name!r}", response)
+        response = _checked_text(f"{where}, {text_name!r}", response)
     return Answer(id=identifier, text=response, place=place)
 
 
@@ -625,7 +629,7 @@ class _Replay(Model):
         return [None for _ in requests]
 
 
-def check_recipe(folder: Path, recipe: Any) -> None:
+def check_recipe(folder: Path, recipe: object) -> None:
     """Refuses a recipe that lacks what a run is found again by, or has it in another form."""
     parts = mapping(recipe)
     name = str(mapping(parts.get("model")).get("name"))
@@ -769,7 +773,7 @@ def replayed(
     return (run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options) or [])[0]
 
 
-def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:
+def _check_same(folder: Path, part: str, ran: object, here: object) -> None:
     """Refuses deciding settings that are no longer what the recipe says."""
     if (ran or {}) != (json.loads(json.dumps(here)) or {}):
         raise UsageError(

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeGuard
+from typing import Final, TypeGuard
 
 from medical_tasks.benchmarks.archehr_qa.declarations import ENDS, OFFICIAL, WORD_LIMIT, share_name
 from medical_tasks.benchmarks.archehr_qa.parsing import (
@@ -92,7 +92,7 @@ def score_items(
     return (_alignment if kind == "alignment" else _texts)(task, items, responses, given)
 
 
-def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
+def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, object]:
     """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe.
 
     Loads no weights.
