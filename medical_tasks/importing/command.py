@@ -148,7 +148,7 @@ class _Files(PublishedSource):
 
 def _origin(kind: str, published: Published, model: str, matches: Sequence[Match]) -> JsonDict:
     """Where the answers come from, and what nobody here knows of them, for the recipe."""
-    unknown = ["prompts"]
+    unknown = [] if published.prompts_told else ["prompts"]
     if not re.search(r"\d", published.harness):
         unknown.append("version of the harness")
     if "temperature" not in published.settings:
