@@ -24,7 +24,9 @@ class Asked:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-def helm(folder: Path, asked: Sequence[Asked], *, score: float = 0.21, packed: bool = False) -> Path:
+def helm(
+    folder: Path, asked: Sequence[Asked], *, score: float = 0.21, packed: bool = False
+) -> Path:
     """The folder of a run: `Patient note: ... Question: ...` under the row's number."""
     predictions: list[Any] = [
         {
@@ -50,7 +52,10 @@ def helm(folder: Path, asked: Sequence[Asked], *, score: float = 0.21, packed: b
     worst = {"name": "robustness", "computed_on": "worst"}
     stats = [
         {"name": {"name": "medcalc_bench_accuracy", "split": "test"}, "count": 1, "mean": score},
-        {"name": {"name": "medcalc_bench_accuracy", "split": "test", "perturbation": worst}, "mean": 0},
+        {
+            "name": {"name": "medcalc_bench_accuracy", "split": "test", "perturbation": worst},
+            "mean": 0,
+        },
         {"name": {"name": "num_prompt_tokens", "split": "test"}, "count": 1, "mean": 1443.6},
         {"name": {"name": "training_co2_cost", "split": "test"}, "count": 0},
     ]
