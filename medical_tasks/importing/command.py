@@ -12,14 +12,14 @@ from typing import Final
 from medical_tasks.catalog import dataset_spec
 from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.guard import policy
-from medical_tasks.importing.matching import MATCHED, Match, Questions, Way, counts
+from medical_tasks.importing.matching import Match, Questions, Way, counts
 from medical_tasks.importing.options import Import
 from medical_tasks.importing.published import Published
 from medical_tasks.io.output import tell
 from medical_tasks.options import Score, parameters
 from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.evaluating import rescore
-from medical_tasks.runs.imported import FoundAnswers, FoundRun, PublishedSource
+from medical_tasks.runs.imported import MATCHED_BY, FoundAnswers, FoundRun, PublishedSource
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.spec import Item, TaskSpec
@@ -174,7 +174,7 @@ def _tell(
 ) -> None:
     """Says what was read, and how it was matched."""
     ways = counts(matches)
-    said = ", ".join(f"{ways[way]:,} by {way}" for way in MATCHED if way in ways)
+    said = ", ".join(f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways)
     several = f", {repeats} repeats" if repeats > 1 else ""
     tell(f"{path.name}: {len(matches):,} answers of {model} ({published.harness}): {said}{several}")
     for note in published.notes:

@@ -23,7 +23,6 @@ Way = Literal[
 ]
 """How an answer was matched: `id and bare question` where the source has no documents to compare,
 `id alone` where it has no question."""
-MATCHED: Final[tuple[Way, ...]] = ("id", "text", "id and bare question", "id alone")
 
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d\u2032\u2033", "''\"\"'\"")
 _QUESTION: Final = "question"

@@ -20,6 +20,7 @@ from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import MIB, Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
 from medical_tasks.report.entries import Entry, Recipe
+from medical_tasks.report.tables import reported_said
 from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.runs.results import Json
 from medical_tasks.spec import TaskSpec
@@ -70,6 +71,9 @@ def marks(entry: Entry) -> list[str]:
         sentences.append(
             "The answers were made outside this suite: how they were asked for is not known here."
         )
+    if mapping(recipe.get("imported")):
+        figures = reported_said(entry)
+        sentences.append(f"Imported; reported by the source: {figures or 'nothing'}.")
     share = _share(entry)
     if share < RANKED_COVERAGE:
         sentences.append(

@@ -192,6 +192,26 @@ class Truncation(OpenForm):
     words_left_out: Settings = Field({})
 
 
+class Imported(Form):
+    """Where imported answers come from, and what is not known of them."""
+
+    kind: TaskName
+    harness: Plain = Field(max_length=100)
+    task: Annotated[str, Field(max_length=300)]
+    model: Plain = Field(max_length=300)
+    files: dict[str, Hash]
+    settings: Settings
+    unknown: list[Plain] = Field(max_length=20)
+    matched: Counts
+
+
+class ReportedFigure(Form):
+    """A figure of the harness that collected imported answers."""
+
+    metric: Annotated[str, Field(max_length=300)]
+    value: Number
+
+
 class Recipe(Form):
     """What the numbers depend on.
 
@@ -219,6 +239,7 @@ class Recipe(Form):
     leaking_examples: list[Any] = Field([])
     scoring: Settings = Field({})
     adjudication: Settings = Field({})
+    imported: Imported = cast(Imported, None)
 
 
 class Judge(results.Judge):
@@ -249,6 +270,7 @@ class EntryForm(Form):
     judge: Judge = cast(Judge, None)
     notes: Counts = Field({})
     paper: Settings = Field({})
+    reported: list[ReportedFigure] = Field([], max_length=100)
 
     @model_validator(mode="after")
     def _counts_agree(self) -> Self:

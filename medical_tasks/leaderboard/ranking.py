@@ -15,7 +15,7 @@ from typing import Any, Final
 from medical_tasks.io.untrusted import is_number
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.report.entries import Recipe
-from medical_tasks.runs.recipes import SAME_ROWS, mapping
+from medical_tasks.runs.recipes import SAME_ROWS, mapping, one_line
 from medical_tasks.runs.results import Json
 from medical_tasks.spec import MetricSpec, TaskSpec
 
@@ -176,6 +176,8 @@ def setting_of(task: TaskSpec, recipe: Recipe) -> str:
     """
     parts = [group_label(recipe)]
     parts += [f"{key}={value}" for key, value in mapping(recipe.get("task_args")).items()]
+    if origin := mapping(recipe.get("imported")):
+        parts.append(f"imported from {one_line(str(origin.get('harness') or origin.get('kind')))}")
     longest = mapping(recipe.get("generation")).get("max_new_tokens")
     if longest is not None and longest != task.generation_size:
         parts.append(f"answers of at most {longest} tokens")
