@@ -412,6 +412,13 @@ class WithJudging(Options, heading=JUDGE, about=_FOR_JUDGES):
     max_judge_tokens: Annotated[
         int | None, Option("stop asking the judge after N tokens", metavar="N")
     ] = None
+    judge_batch: Annotated[
+        bool,
+        Option(
+            "ask the judge in batches, which a provider answers later for less (openai-api/ with "
+            "an API that has batches)"
+        ),
+    ] = False
     forecast: Annotated[bool, Option("only say what judging would cost; asks no judge")] = False
 
 
@@ -568,6 +575,13 @@ class WithModelSettings(Options, heading="model"):
     max_new_tokens: Annotated[
         int | None, Option("longest answer, instead of the task's own limit", metavar="N")
     ] = None
+    batch: Annotated[
+        bool,
+        Option(
+            "ask in batches, which a provider answers later for less (openai-api/ with an API "
+            "that has batches)"
+        ),
+    ] = False
     role: Annotated[
         tuple[str, ...],
         Option(

@@ -276,6 +276,11 @@ class TaskSpec:
         )
         return self if metrics == self.metrics else replace(self, metrics=metrics)
 
+    def unjudged(self) -> TaskSpec:
+        """The task with the metrics that rest on no judge; the task itself where it has none."""
+        metrics = tuple(metric for metric in self.metrics if not metric.judged)
+        return replace(self, metrics=metrics) if self.judge else self
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:

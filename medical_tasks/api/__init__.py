@@ -115,6 +115,7 @@ def run(
     seed: int | None = None,
     model_args: Mapping[str, object] | None = None,
     max_new_tokens: int | None = None,
+    batch: bool = False,
     role: str | Iterable[str] = (),
     truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
     shard: str | None = None,
@@ -133,6 +134,7 @@ def run(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
@@ -153,6 +155,8 @@ def run(
         seed: which random sample `subset` draws (default 0).
         model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
         max_new_tokens: longest answer, instead of the task's own limit.
+        batch: ask in batches, which a provider answers later for less (openai-api/ with an
+            API that has batches).
         role: who plays another role of a task's protocol, each as
             `patient=openai-api/HOST/NAME`.
         truncate: what to do about questions with documents that do not fit the model's
@@ -182,6 +186,8 @@ def run(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
@@ -234,6 +240,7 @@ def score(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -276,6 +283,8 @@ def score(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
@@ -403,6 +412,7 @@ def adjudicate(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -433,6 +443,8 @@ def adjudicate(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
@@ -480,6 +492,7 @@ def merge(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
@@ -509,6 +522,8 @@ def merge(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
@@ -621,6 +636,7 @@ def judge_check(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -662,6 +678,8 @@ def judge_check(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
@@ -1055,6 +1073,8 @@ def submit_space(
     source: StrPath | None = None,
     upstream: StrPath | None = None,
     allow_partial: bool = False,
+    no_answers: bool = False,
+    no_judge: bool = False,
 ) -> Report:
     """Writes a run's package for the leaderboard Space; nothing is sent.
 
@@ -1074,6 +1094,8 @@ def submit_space(
         source: what a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, if the run used `prompts` official.
         allow_partial: also of demo records, another split, or a part of the items.
+        no_answers: of imported answers only their hashes, and where they are published.
+        no_judge: without the figures that rest on a judge, and without its verdicts.
 
     Returns:
         What was written, in the form of `submit --json`.
@@ -1443,6 +1465,7 @@ def decompose(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -1481,6 +1504,8 @@ def decompose(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Message
@@ -245,6 +245,21 @@ class Backend(Protocol):
         return
 
 
+@runtime_checkable
+class AsksInBatches(Protocol):
+    """What a backend offers besides, where a provider answers batches."""
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `answer` ask in batches from now on, noted in a journal (`models.batches`)."""
+
+
+def ask_in_batches(backend: Backend, journal: Path) -> None:
+    """Has a judge asked in batches, or refuses where it has none."""
+    if not isinstance(backend, AsksInBatches):
+        raise UsageError(f"--judge-batch: {backend.name} is asked one by one. Leave it out.")
+    backend.ask_in_batches(journal)
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgeKind:
     """A kind of judge; packages register some (`medical_tasks.judges`).
@@ -277,6 +292,7 @@ class JudgeOptions:
     # longest reply instead of the questions' own, None for theirs; for judges that reason before
     # they speak
     reply_tokens: int | None = None
+    batch: bool = False  # asked in batches, at a provider
     forecast: bool = False
     replayed: bool = False  # replies in the store are this run's own, made by its parts: they count as asked in it
     upstream: Path | None = None

@@ -6,16 +6,26 @@ Every request, retries included, asks the budget before it is sent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
 from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
+from medical_tasks.models.batch_provider import Line, Sent
+from medical_tasks.models.batches import Batches
 from medical_tasks.models.call_pool import run_calls
-from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
+from medical_tasks.models.chat_client import (
+    CallFailed,
+    ChatClient,
+    ChatSettings,
+    Completion,
+    completion_body,
+    texts_of,
+)
 from medical_tasks.models.endpoint import PREFIX, EndpointModel, open_endpoint
 from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, ServedModel, open_served
@@ -26,6 +36,8 @@ CONCURRENCY: Final = 32
 
 CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {"n_choices": FLAG, "structured": FLAG, "varies": FLAG}
 """What only judges take; none of it but `structured` changes a verdict's key."""
+
+_MAY_TAKE_ONE: Final = ("http 400", "http 422")
 
 _Group = tuple[Call, ...]
 """Calls that share one request: the same chat, one vote each."""
@@ -59,6 +71,17 @@ class ChatJudge(Backend):
         self._each = each
         self._shares = n_choices
         self._structured = structured
+        self._batches: Batches | None = None
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `answer` ask in batches from now on."""
+        if isinstance(self._place, ServedModel):
+            raise UsageError(
+                f"--judge-batch: {self.name} is started for the run, and asked one by one. Leave "
+                "it out."
+            )
+        with self._place.asking() as settings:
+            self._batches = Batches(replace(settings, purpose="judge"), journal)
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Asks for all replies.
@@ -71,6 +94,9 @@ class ChatJudge(Backend):
             self.endpoint = " ".join(settings.addresses)
             most = self._each * len(settings.addresses) if self._each else settings.concurrency
             settings = replace(settings, purpose="judge", concurrency=most)
+            if self._batches is not None:
+                self._answer_in_batches(self._batches, settings, calls, budget, on_reply)
+                return
             desk = _Desk(budget)
             left = self._round(settings, self._groups(calls), desk, on_reply)
             self._round(settings, [(call,) for call in left], desk, on_reply)
@@ -96,57 +122,86 @@ class ChatJudge(Backend):
             return await self._ask(client, group, desk)
 
         def deliver(group: _Group, outcome: Completion | CallFailed | None) -> None:
-            if isinstance(outcome, CallFailed):
-                for number, call in enumerate(group):
-                    sent = 0 if number else outcome.attempts
-                    on_reply(NoReply(key=call.key, reason=outcome.reason, attempts=sent))
-                return
-            answered = 0 if outcome is None else len(outcome.choices)
+            keys = [call.key for call in group]
+            answered = 0 if outcome is None else _told(keys, outcome, on_reply)
             alone.extend(group[answered:])
-            if outcome is None:
-                return
-            prompt, output = outcome.prompt_tokens, outcome.output_tokens
-            for number, call in enumerate(group[:answered]):
-                choice = outcome.choices[number]
-                on_reply(
-                    Reply(
-                        key=call.key,
-                        text=choice.text,
-                        finish=choice.finish,
-                        # what the request took is booked on its first reply
-                        prompt_tokens=0 if number and prompt is not None else prompt,
-                        output_tokens=0 if number and output is not None else output,
-                        reasoning_tokens=0 if number else outcome.reasoning_tokens,
-                        cached_tokens=0 if number else outcome.cached_tokens,
-                        provider=outcome.provider,
-                        served_model=outcome.served_model,
-                        adapted=outcome.adapted,
-                        attempts=0 if number else outcome.attempts,
-                    )
-                )
 
         run_calls(settings, groups, ask, deliver)
         return alone
+
+    def _answer_in_batches(
+        self,
+        batches: Batches,
+        settings: ChatSettings,
+        calls: Sequence[Call],
+        budget: RunBudget,
+        on_reply: OnReply,
+    ) -> None:
+        """Asks for all replies, a batch a round.
+
+        Again for those that shared a request and got none of it, or that the budget held back.
+        """
+        waiting = {call.key: call for call in calls}
+        admitted: dict[str, tuple[int, int]] = {}  # estimated tokens, by a request's first key
+
+        def lines(keys: Collection[str]) -> Iterator[Line]:
+            for group in self._groups([waiting[key] for key in keys]):
+                prompt, output = _estimate(group)
+                if not budget.admit(prompt_tokens=prompt, output_tokens=output):
+                    continue
+                first = group[0]
+                admitted[first.key] = prompt, output
+                body = completion_body(
+                    settings,
+                    first.messages,
+                    max_tokens=first.question.max_tokens,
+                    n=len(group),
+                    extra=self._asked_with(first),
+                )
+                yield Line(keys=tuple(call.key for call in group), body=body)
+
+        def hear(reply: Reply | NoReply) -> None:
+            if waiting.pop(reply.key, None) is not None:
+                on_reply(reply)
+
+        def deliver(keys: Sequence[str], outcome: Completion | CallFailed) -> None:
+            if keys[0] in admitted:
+                prompt, output = admitted.pop(keys[0])
+                budget.settle(prompt_tokens=prompt, output_tokens=output, used=_used(outcome))
+            if _too_many(keys, outcome):
+                self._shares = False
+                return
+            answered = _told(keys, outcome, hear)
+            self._shares = self._shares and not answered == 1 < len(keys)
+
+        while waiting:
+            before, shared = len(waiting), self._shares
+            sent = {key: Sent(texts=texts_of(call.messages)) for key, call in waiting.items()}
+            batches.ask(sent, lines, deliver)
+            if len(waiting) == before and self._shares == shared:
+                for key in list(waiting):
+                    hear(NoReply(key=key, reason="budget spent"))
 
     async def _ask(self, client: ChatClient, group: _Group, desk: _Desk) -> Completion | None:
         """Sends one request for a group; None when its calls have to be asked singly."""
         if len(group) > 1 and not self._shares:
             return None
         first = group[0]
-        body = self._place.fields(first.vote)
-        if self._structured and first.question.schema is not None:
-            form = {"name": "verdict", "strict": True, "schema": first.question.schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
         tokens = first.question.max_tokens
-        spending = _Spending(desk, prompt=estimate_chat(first.messages), output=tokens * len(group))
+        prompt, output = _estimate(group)
+        spending = _Spending(desk, prompt=prompt, output=output)
         try:
             completion = await client.complete(
-                first.messages, max_tokens=tokens, n=len(group), extra=body, spending=spending
+                first.messages,
+                max_tokens=tokens,
+                n=len(group),
+                extra=self._asked_with(first),
+                spending=spending,
             )
         except CallFailed as failed:
             # Several at once can be too much for a server, or for what is left of the budget, where
             # one is not.
-            if len(group) == 1 or failed.reason not in ("http 400", "http 422", "budget spent"):
+            if len(group) == 1 or failed.reason not in (*_MAY_TAKE_ONE, "budget spent"):
                 raise
             self._shares = self._shares and failed.reason == "budget spent"
             return None
@@ -154,9 +209,66 @@ class ChatJudge(Backend):
             self._shares = False
         return completion
 
+    def _asked_with(self, call: Call) -> dict[str, object]:
+        """What a request has besides the chat."""
+        body = self._place.fields(call.vote)
+        if self._structured and call.question.schema is not None:
+            form = {"name": "verdict", "strict": True, "schema": call.question.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return body
+
     def close(self) -> None:
         """Stops the server, when one was started for this judge."""
         self._place.close()
+
+
+def _estimate(group: _Group) -> tuple[int, int]:
+    """Tokens of the prompt and of all replies of one request, rather above."""
+    first = group[0]
+    return estimate_chat(first.messages), first.question.max_tokens * len(group)
+
+
+def _too_many(keys: Sequence[str], outcome: Completion | CallFailed) -> bool:
+    """Whether several votes in one request were too much for a server, where one may not be."""
+    failed = isinstance(outcome, CallFailed) and outcome.reason in _MAY_TAKE_ONE
+    return failed and len(keys) > 1
+
+
+def _used(outcome: Completion | CallFailed) -> int | None:
+    """Tokens that a request of a batch took; None where nobody knows."""
+    if isinstance(outcome, CallFailed):
+        return 0
+    if outcome.prompt_tokens is None or outcome.output_tokens is None:
+        return None
+    return outcome.prompt_tokens + outcome.output_tokens
+
+
+def _told(keys: Sequence[str], outcome: Completion | CallFailed, on_reply: OnReply) -> int:
+    """Tells what came of a request for several replies; returns for how many that is known."""
+    if isinstance(outcome, CallFailed):
+        for number, key in enumerate(keys):
+            sent = 0 if number else outcome.attempts
+            on_reply(NoReply(key=key, reason=outcome.reason, attempts=sent))
+        return len(keys)
+    prompt, output = outcome.prompt_tokens, outcome.output_tokens
+    for number, (key, choice) in enumerate(zip(keys, outcome.choices, strict=False)):
+        on_reply(
+            Reply(
+                key=key,
+                text=choice.text,
+                finish=choice.finish,
+                # what the request took is booked on its first reply
+                prompt_tokens=0 if number and prompt is not None else prompt,
+                output_tokens=0 if number and output is not None else output,
+                reasoning_tokens=0 if number else outcome.reasoning_tokens,
+                cached_tokens=0 if number else outcome.cached_tokens,
+                provider=outcome.provider,
+                served_model=outcome.served_model,
+                adapted=outcome.adapted,
+                attempts=0 if number else outcome.attempts,
+            )
+        )
+    return min(len(keys), len(outcome.choices))
 
 
 @dataclass

@@ -32,9 +32,11 @@ from medical_tasks.judges.base import (
     Reply,
     Unscored,
     Verdict,
+    ask_in_batches,
 )
 from medical_tasks.judges.budget import RunBudget, forecast, foresee
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
+from medical_tasks.models.batch_journal import JOURNAL
 from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 
@@ -78,6 +80,8 @@ def open_session(
                 "does: openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
         policy.require_endpoint(backend.endpoint, role)  # before anything is left on disk
+        if options.batch:
+            ask_in_batches(backend, store.with_name(JOURNAL))
         with Store(store) as opened:
             yield JudgeSession(backend, options, opened, label=label, quiet=quiet, prices=prices)
     finally:

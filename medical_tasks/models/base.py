@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from medical_tasks.errors import UsageError
@@ -160,6 +161,10 @@ class Model(Protocol):
         None for all when the model cannot tell.
         """
         ...
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `generate` ask in batches from now on, noted in a journal (`models.batches`)."""
+        raise UsageError(f"--batch: {self.name} is asked one by one. Leave it out.")
 
     def close(self) -> None:
         """Frees what the model holds (memory, connections, server processes)."""

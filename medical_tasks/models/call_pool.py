@@ -237,14 +237,16 @@ class _Gate:
             not self.any_answer and failed.reason in ("http 400", "http 403", "http 422")
         )
         if failed.every_call or (hopeless and self.row >= GIVE_UP_AFTER):
-            raise self._explain(failed)
+            raise explained(self.settings, failed)
 
-    def _explain(self, failed: CallFailed) -> MedicalTasksError:
-        key, base = self.settings.key_name, self.settings.base_url.rstrip("/")
-        kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
-        if what == _KEY_REFUSED and not key:
-            step = "Name the key's variable: api_key_env=NAME. "
-        where = what.format(self.settings.where)
-        option = "--judge-args" if self.settings.purpose == "judge" else "--model-args"
-        step = step.format(key=key, base=base, option=option)
-        return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")
+
+def explained(settings: ChatSettings, failed: CallFailed) -> MedicalTasksError:
+    """Makes the error that ends a run of a failure that others would share."""
+    key, base = settings.key_name, settings.base_url.rstrip("/")
+    kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
+    if what == _KEY_REFUSED and not key:
+        step = "Name the key's variable: api_key_env=NAME. "
+    where = what.format(settings.where)
+    option = "--judge-args" if settings.purpose == "judge" else "--model-args"
+    step = step.format(key=key, base=base, option=option)
+    return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
@@ -30,7 +30,7 @@ from medical_tasks.spec import Message
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from medical_tasks.models.wire import Wire
+    from medical_tasks.models.wire import Exchange, Wire
 
 _OPERATION = "/chat/completions"
 SETTING_REFUSED = "setting refused"
@@ -58,16 +58,18 @@ class ChatSettings:
         default_factory=Adaptations, repr=False, compare=False
     )  # what the server refused so far, for all clients
     purpose: str = "model"  # or `judge`: told to the data guard
+    batch_poll: float = 5.0  # until a batch is first looked at again; longer and longer after that
+    batch_size: int = 50_000  # most requests of one batch
 
     def __post_init__(self) -> None:
         for place, url in enumerate(self.addresses):
             check_base_url(url)
             if url in self.addresses[:place]:
                 raise UsageError(f"the base URL {url} is given twice. Name each replica once.")
-        for name, least in (("concurrency", 1), ("max_retries", 0)):
+        for name, least in (("concurrency", 1), ("max_retries", 0), ("batch_size", 1)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        for name in ("timeout", "total_time"):
+        for name in ("timeout", "total_time", "batch_poll"):
             if not getattr(self, name) > 0:
                 raise UsageError(f"{name} must be above 0 seconds, got {getattr(self, name)}.")
 
@@ -216,17 +218,30 @@ class ChatClient:
         stop: Sequence[str] = (),
         n: int = 1,
         logprobs: int | None = None,
-        extra: Mapping[str, Any] | None = None,
+        extra: Mapping[str, object] | None = None,
         spending: Spending | None = None,
     ) -> Completion:
         """Asks once, and again while that can help and time is left.
 
         A server that refuses one of the suite's own settings is asked without it (`Adaptations`).
         """
-        chat = encodable_chat(messages)
-        texts = [message["content"] for message in chat]
+        body = completion_body(
+            self.settings, messages, max_tokens=max_tokens, stop=stop, n=n, extra=extra
+        )
+        if logprobs is not None:
+            body = {"logprobs": True, "top_logprobs": logprobs, **body}
+        return await self.send(body, texts=texts_of(messages), stop=stop, spending=spending)
+
+    async def send(
+        self,
+        meant: Mapping[str, object],
+        *,
+        texts: Sequence[str],
+        stop: Sequence[str] = (),
+        spending: Spending | None = None,
+    ) -> Completion:
+        """Asks with a body as `completion_body` makes it, likewise."""
         adaptations = self.settings.adaptations
-        meant = self._body(chat, max_tokens, stop, n, logprobs) | dict(extra or {})
 
         def read(text: str, headers: Mapping[str, str]) -> Reply:
             secret = self.settings.api_key
@@ -244,32 +259,8 @@ class ChatClient:
                 refused += failed.attempts
                 self._tell_changes()
                 continue
-            if "stop" in changes and stop:
-                reply = replace(reply, choices=tuple(_cut_at(each, stop) for each in reply.choices))
             adapted = {name: change for name, change in changes.items() if name in meant}
-            return Completion(**vars(reply), attempts=refused + sent, adapted=adapted)
-
-    def _body(
-        self,
-        chat: Sequence[Message],
-        max_tokens: int,
-        stop: Sequence[str],
-        n: int,
-        logprobs: int | None,
-    ) -> dict[str, object]:
-        """The body of a request as it is meant, without the caller's own fields."""
-        body: dict[str, object] = {
-            "model": self.settings.model,
-            "messages": chat,
-            self.settings.token_field: max_tokens,
-        }
-        if stop:
-            body["stop"] = list(stop)
-        if n != 1:
-            body["n"] = n
-        if logprobs is not None:
-            body |= {"logprobs": True, "top_logprobs": logprobs}
-        return body
+            return completed(reply, attempts=refused + sent, adapted=adapted, stop=stop)
 
     def _explained(self, body: Mapping[str, object], failed: CallFailed) -> CallFailed:
         """The failure of a call, which names the setting of the user's that the server refused."""
@@ -310,20 +301,40 @@ class ChatClient:
         spending: Spending | None = None,
     ) -> tuple[Result, int]:
         """Returns what `read` makes of the body of a success, and the number of requests it took."""
+        from medical_tasks.models import wire
+
+        async def ask(api: AsyncOpenAI) -> object:
+            if body is None:
+                return await api.get("/", cast_to=wire.http.Response)
+            return await api.post("/", cast_to=wire.http.Response, body=body)
+
+        call = wire.Exchange(path=path, read=read, texts=texts, spending=spending)
+        await self._exchange(call, ask)
+        return call.result, call.sent
+
+    async def through(self, ask: Callable[[AsyncOpenAI], Awaitable[Result]]) -> Result:
+        """Asks by the library's own methods, such as `files.create`.
+
+        Guarded and repeated as `complete`.
+        """
+        from medical_tasks.models import wire
+
+        call = wire.Exchange(path="", read=lambda *_: None, texts=(), spending=None)
+        return await self._exchange(call, ask)
+
+    async def _exchange(
+        self, call: Exchange, ask: Callable[[AsyncOpenAI], Awaitable[Result]]
+    ) -> Result:
+        """Returns what `ask` returns, whose requests go by the wire as those of one call."""
         from openai import APIError
 
         from medical_tasks.models import wire
 
-        call = wire.Exchange(path=path, read=read, texts=texts, spending=spending)
         wire.EXCHANGE.set(call)
         ending = ""
         try:
             async with asyncio.timeout(self.settings.total_time) as call.deadline:
-                if body is None:
-                    await self._api.get("/", cast_to=wire.http.Response)
-                else:
-                    await self._api.post("/", cast_to=wire.http.Response, body=body)
-            return call.result, call.sent
+                return await ask(self._api)
         except wire.Ended as ended:
             if isinstance(ended.reason, MedicalTasksError):
                 raise ended.reason from None
@@ -345,6 +356,37 @@ class ChatClient:
         raise failed from failure
 
 
+def completion_body(
+    settings: ChatSettings,
+    messages: Sequence[Message],
+    *,
+    max_tokens: int,
+    stop: Sequence[str] = (),
+    n: int = 1,
+    extra: Mapping[str, object] | None = None,
+) -> dict[str, object]:
+    """The body of a request as it is meant, whatever the server refuses of it."""
+    body: dict[str, object] = {
+        "model": settings.model,
+        "messages": encodable_chat(messages),
+        settings.token_field: max_tokens,
+    }
+    if stop:
+        body["stop"] = list(stop)
+    if n != 1:
+        body["n"] = n
+    return body | dict(extra or {})
+
+
+def completed(
+    reply: Reply, *, attempts: int, adapted: Mapping[str, str], stop: Sequence[str]
+) -> Completion:
+    """What a call brought, ended here where the server refused the stop words."""
+    if stop and "stop" in adapted:
+        reply = replace(reply, choices=tuple(_cut_at(each, stop) for each in reply.choices))
+    return Completion(**vars(reply), attempts=attempts, adapted=adapted)
+
+
 def _detail(failure: AttemptError) -> str:
     """The failure's detail.
 
@@ -361,6 +403,11 @@ def _cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice
     """A choice that ends before the first stop word, as a server's that takes such words."""
     ends = [choice.text.index(word) for word in stop if word in choice.text]
     return replace(choice, text=choice.text[: min(ends)], finish="stop") if ends else choice
+
+
+def texts_of(messages: Sequence[Message]) -> list[str]:
+    """The texts of a chat as they are sent."""
+    return [message["content"] for message in encodable_chat(messages)]
 
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:

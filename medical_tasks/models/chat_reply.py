@@ -359,12 +359,17 @@ def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
         message = _field(body, name)
         if isinstance(message, str) and message.strip():
             shown = " ".join(message.split())[:_SHOWN]
-            if len(secret) >= _KEY and secret in shown:
+            if holds_key(shown, secret):
                 return " (server's message left out: it holds the key)"
             if quoted_from(shown, sent):
                 return " (server's message left out: it quotes the question)"
             return f": {shown}"
     return ""
+
+
+def holds_key(message: str, key: str) -> bool:
+    """Says whether a server's words repeat the key, which stands in no message."""
+    return len(key) >= _KEY and key in message
 
 
 def quoted_from(message: str, sent: Sequence[str]) -> bool:

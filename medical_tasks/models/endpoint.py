@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -27,13 +27,17 @@ from medical_tasks.models.base import (
     OnResult,
     Request,
 )
+from medical_tasks.models.batch_provider import Line, Sent
+from medical_tasks.models.batches import Batches
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
     ChatClient,
     ChatSettings,
     Completion,
+    completion_body,
     encodable_chat,
+    texts_of,
 )
 from medical_tasks.models.chat_reply import listed_model, whole_number
 from medical_tasks.models.chat_template import ChatLayout
@@ -97,12 +101,16 @@ class EndpointModel(Model):
         self._unmeasured = False  # whether neither folder nor server tells
         self._serves: bool | None = None  # whether the server counts tokens
         self._known: dict[str, int] = {}  # tokens of continuations, which many questions share
+        self._batches: Batches | None = None
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, at most `concurrency` in flight.
+        """Answers all requests, at most `concurrency` in flight, or in batches.
 
         Results come in order of completion.
         """
+        if self._batches is not None:
+            self._generate_in_batches(self._batches, requests, on_result)
+            return
 
         async def ask(client: ChatClient, request: Request) -> Completion:
             return await client.complete(
@@ -124,6 +132,36 @@ class EndpointModel(Model):
         if "seed" in fields:
             fields["seed"] += later
         return {**fields, **self.sampling.get("extra_body", {})}
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `generate` ask in batches from now on."""
+        self._batches = Batches(self._settings, journal)
+
+    def _generate_in_batches(
+        self, batches: Batches, requests: Sequence[Request], on_result: OnResult
+    ) -> None:
+        asked = {request.key: request for request in requests}
+        sent = {
+            key: Sent(texts=texts_of(request.messages), stop=request.stop)
+            for key, request in asked.items()
+        }
+
+        def lines(keys: Collection[str]) -> Iterator[Line]:
+            for request in (asked[key] for key in keys):
+                body = completion_body(
+                    self._settings,
+                    request.messages,
+                    max_tokens=request.max_new_tokens,
+                    stop=request.stop,
+                    extra=self.fields(request.repeat - 1),
+                )
+                yield Line(keys=(request.key,), body=body)
+
+        def deliver(keys: Sequence[str], outcome: Completion | CallFailed) -> None:
+            if keys[0] in asked:
+                on_result(_result(asked[keys[0]], outcome))
+
+        batches.ask(sent, lines, deliver)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are.
@@ -280,7 +318,14 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Picks from the arguments what `ChatSettings` takes besides address, model and key."""
     limits = {
         name: values[name]
-        for name in ("concurrency", "timeout", "max_retries", "total_time")
+        for name in (
+            "concurrency",
+            "timeout",
+            "max_retries",
+            "total_time",
+            "batch_poll",
+            "batch_size",
+        )
         if name in values
     }
     own = {"stop", "temperature", "max_tokens", "max_completion_tokens"} - set(values)

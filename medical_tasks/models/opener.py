@@ -33,16 +33,33 @@ KINDS: dict[str, str] = {
 # answer's key.
 NEUTRAL_ARGS = frozenset(
     {
-        "address", "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "cpus_per_worker",
+        "address", "api_key_env", "batch_poll", "batch_size", "chunk_size", "concurrency", "context", "cpus_per_worker",
         "gpu_memory_utilization", "gpus_per_worker", "log_level", "max_num_batched_tokens", "max_num_seqs", "max_retries",
         "model_parallel", "price_cached", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
     }
 )  # fmt: skip
 
 
+BATCHED: tuple[str, ...] = ("openai-api/",)
+"""Names of what is asked in batches; an engine with batches of its own (inspect's) is added here."""
+
+
 def is_local(name: str) -> bool:
     """Whether a model is asked in this process or workers of its own, in the same batches each time."""
     return name.startswith(("hf/", "vllm/", "ray/"))
+
+
+def check_batch(name: str, option: str) -> None:
+    """Refuses batches of what has none.
+
+    Kinds that other packages register say so themselves.
+    """
+    kind, slash, _ = name.partition("/")
+    if not name.startswith(BATCHED) and (not slash or kind in (*KINDS, "nli", "recorded")):
+        raise UsageError(
+            f"{option}: {name} is not asked in batches, which providers answer later for less "
+            f"(openai-api/HOST/NAME). Leave it out."
+        )
 
 
 def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
@@ -209,6 +226,8 @@ CHAT_OPTIONS: Mapping[str, Reader] = {
     "timeout": SECONDS,
     "total_time": SECONDS,
     "max_retries": WHOLE,
+    "batch_poll": SECONDS,
+    "batch_size": (numbers(int, 1, 50_000), "a whole number from 1 to 50000"),
     "temperature": (
         lambda text: None if text == "none" else _TEMPERATURE(text),
         "a number from 0 to 2, or none to leave it to the server",

@@ -81,7 +81,8 @@ class Exchange:
     `Wire.send` finds it by `EXCHANGE`, since the library hands nothing through.
     """
 
-    path: str  # below the base URL, or with `/../` beside its version
+    # below the base URL, or with `/../` beside its version; "" for the one that the library asks at
+    path: str
     read: Callable[[str, Mapping[str, str]], object]
     """Makes the result of a success, its body and its headers, or raises AttemptError."""
     texts: Sequence[str]  # what is sent, of which no failure tells
@@ -216,9 +217,9 @@ class Wire(DefaultAsyncHttpxClient):
         headers = {name: value for name, value in request.headers.items() if name != "host"}
         sent = door.build_request(
             request.method,
-            _address(replica.url, call.path),
+            _address(replica.url, call.path or request.url.raw_path.decode()),
             headers=headers,
-            content=request.content,
+            content=await request.aread(),
             extensions=request.extensions,
         )
         call.sent += 1

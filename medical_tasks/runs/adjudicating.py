@@ -334,7 +334,8 @@ def _judge_request(arguments: Adjudicate, tasks: Sequence[TaskSpec]) -> JudgeReq
         judged = [replace(task, judge=True) for task in tasks]
         return judge_request(arguments, judged, upstream=arguments.upstream)
     options = ("judge_args", "votes", "judge_reply_tokens", "max_judge_calls", "max_judge_tokens")
-    chosen = [name for name in (*options, "forecast") if getattr(arguments, name)]
+    switches = ("judge_batch", "forecast")
+    chosen = [name for name in (*options, *switches) if getattr(arguments, name)]
     if chosen:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
         raise UsageError(f"{names}: no judge is asked. Give --judge MODEL, or leave it out.")

@@ -31,7 +31,9 @@ from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
 from medical_tasks.models.base import processes
+from medical_tasks.models.batch_journal import JOURNAL, note_left
 from medical_tasks.models.opener import (
+    check_batch,
     check_repeats,
     deciding_args,
     full_name,
@@ -74,6 +76,7 @@ from medical_tasks.runs.results import (
     read_results,
 )
 from medical_tasks.runs.runner import (
+    ANSWER,
     Adjudication,
     AnsweredTask,
     RoleChoice,
@@ -135,7 +138,13 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         task_args=task_args,
         truncate=arguments.truncate,
         role_choices=roles,
+        batch=arguments.batch,
     )
+    if options.batch:
+        check_batch(name, "--batch")
+        policy.require_no_batch("--batch")
+    if judge is not None and judge.options.batch:
+        policy.require_no_batch("--judge-batch")
     if judge is not None and judge.options.forecast:
         if not is_main_process():
             return None
@@ -391,6 +400,10 @@ def _model_answers(
         model = open_model(name, model_args, log_dir=folder.logs)
         opened.callback(model.close)
         policy.require_endpoint(model.endpoint, "model")
+        if options.batch:
+            model.ask_in_batches(folder.answers.with_name(JOURNAL))
+        elif is_main_process():
+            note_left(folder.answers, "model", ANSWER, option="--batch")
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
         roles = _opened_roles(options.role_choices, folder, opened)

@@ -99,6 +99,7 @@ def judge_request(
             max_calls=arguments.max_judge_calls,
             max_tokens=arguments.max_judge_tokens,
             reply_tokens=arguments.judge_reply_tokens,
+            batch=arguments.judge_batch,
             forecast=arguments.forecast,
             upstream=upstream,
         ),

@@ -399,7 +399,7 @@ def deciding_generation(recipe: Json) -> JsonDict:
         if key not in NEUTRAL_ARGS
     }
     return {
-        **{key: value for key, value in generation.items() if key != "processes"},
+        **{key: value for key, value in generation.items() if key not in ("processes", "batches")},
         "model_args": arguments,
     }
 

@@ -29,6 +29,7 @@ from medical_tasks.models.base import (
     read_request,
     write_request,
 )
+from medical_tasks.models.batch_journal import batches_of
 from medical_tasks.models.opener import is_local, read_prices
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 from medical_tasks.runs.folder import RunFolder
@@ -58,6 +59,8 @@ _NAMED: Final = 5
 _LISTED: Final = 20
 _BLOCK: Final = 4_000
 """Items whose questions and answers are in memory together."""
+_BATCH: Final = 50_000
+"""Items whose questions are asked in one batch, since the next one begins when it has ended."""
 _UNMEASURED: Final = (
     "note: {task}: {model} does not say how long its context is, so that questions are not measured "
     "before they are asked; those that are too long stay unanswered. --model-args "
@@ -84,6 +87,7 @@ class RunOptions:
         shortened: item id to words left out, of a run that is replayed.
         role_choices: which model plays each of the tasks' `roles`.
         roles: these models, opened.
+        batch: whether the model is asked in batches.
     """
 
     prompts: str = "own"
@@ -98,6 +102,7 @@ class RunOptions:
     shortened: Mapping[str, int] | None = None
     role_choices: Mapping[str, RoleChoice] = field(default_factory=dict)
     roles: Mapping[str, RoleModel] = field(default_factory=dict)
+    batch: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -411,7 +416,8 @@ def run_model(
             run.texts, run.details, run.conversations = Texts(folder=place), Texts(folder=place), []
         with Store(folder.answers) as store:
             _converse(runs, model, store, again)
-        repeats.append([_answered(run, model, again) for run in runs])
+        made = batches_of(folder.answers, "model", ANSWER)
+        repeats.append([_answered(run, model, again, made) for run in runs])
     model.share([])
     return [
         replace(
@@ -435,7 +441,12 @@ def _prepared(
     }
     for task in tasks:
         for item in fitted[task.name].items:
-            _opening_request(task, prompts[task.name], item, model, options)
+            request = _opening_request(task, prompts[task.name], item, model, options)
+            if options.batch and request.continuations:
+                raise UsageError(
+                    f"--batch: {task.name} asks how probable its choices are, which is asked one "
+                    "by one. Leave it out for this task."
+                )
     protocols = open_protocols(tasks, options)
     return [
         _TaskRun(
@@ -455,8 +466,9 @@ def _prepared(
 def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
     """Asks all questions of all tasks, in blocks of items, each in rounds until all are through."""
     every = [(run, item) for run in runs for item in run.fitted.items]
-    for start in range(0, len(every), _BLOCK):
-        block = [_opened(run, item, model, options) for run, item in every[start : start + _BLOCK]]
+    size = _BATCH if options.batch else _BLOCK
+    for start in range(0, len(every), size):
+        block = [_opened(run, item, model, options) for run, item in every[start : start + size]]
         others = (start, len(every) - start - len(block))
         number, going_on = 1, block
         while going_on:
@@ -627,8 +639,10 @@ def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
     return {**record, "seconds": round(seconds, 6)}
 
 
-def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
-    """The answers of a repeat."""
+def _answered(
+    run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[Json]
+) -> AnsweredTask:
+    """The answers of a repeat; `batches` are those of all answers so far."""
     task, data, conversations = run.task, run.data, run.conversations
     for each in conversations:
         run.meter.add(each.records)
@@ -642,7 +656,7 @@ def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
         unanswered={
             each.item.id: each.unanswered for each in conversations if each.unanswered is not None
         },
-        recipe=_recipe(run, model, options),
+        recipe=_recipe(run, model, options, batches),
         cut=frozenset(each.item.id for each in conversations if each.done is not None and each.cut),
         thought_only=frozenset(
             each.item.id for each in conversations if each.done is not None and each.thought_only
@@ -664,7 +678,7 @@ def _prices(role: RoleModel) -> Prices | None:
     return read_prices(role.args, model=role.model.name)
 
 
-def _recipe(run: _TaskRun, model: Model, options: RunOptions) -> JsonDict:
+def _recipe(run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[Json]) -> JsonDict:
     """What decided the answers; what was not used is not named."""
     recipe = make_recipe(
         run.task,
@@ -675,6 +689,7 @@ def _recipe(run: _TaskRun, model: Model, options: RunOptions) -> JsonDict:
         max_samples=options.max_samples,
     )
     recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes()}
+    recipe["generation"] |= {"batches": list(batches)} if batches else {}
     if run.meter.adapted:
         recipe["generation"]["adapted"] = dict(sorted(run.meter.adapted.items()))
     optional = {

@@ -214,7 +214,7 @@ class EHRNoteQA(Benchmark):
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`ehrnoteqa`: answers that people scored as correct or not."""
-        from medical_tasks.benchmarks.ehrnoteqa.checking import check_set
+        from medical_tasks.benchmarks.ehrnoteqa.judge_check import check_set
 
         return {"ehrnoteqa": check_set(TASKS)}
 

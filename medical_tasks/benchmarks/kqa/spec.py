@@ -137,7 +137,7 @@ class KQABenchmark(Benchmark):
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`kqa`: the statements that three physicians labelled."""
-        from medical_tasks.benchmarks.kqa.annotations import check_set
+        from medical_tasks.benchmarks.kqa.judge_check import check_set
 
         return {"kqa": check_set(KQA)}
 
