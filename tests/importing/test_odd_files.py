@@ -27,7 +27,7 @@ ASKED = [
     Asked(id=str(number), note=f"Note {number}.", question="How old?", answer=f"{number} years")
     for number in range(1, 4)
 ]
-Read = Callable[[Path], Published]
+Read = Callable[..., Published]
 
 
 def _cut(path: Path) -> Path:
@@ -39,6 +39,11 @@ def _changed(path: Path, **more: Any) -> Path:
     """Other fields in the last line of JSON Lines."""
     *lines, last = path.read_text().splitlines()
     path.write_text("\n".join([*lines, json.dumps(json.loads(last) | more)]) + "\n")
+    return path
+
+
+def _written(path: Path, content: str) -> Path:
+    path.write_text(content)
     return path
 
 
@@ -139,7 +144,7 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
     ),
     "a record of something else": (
         every_eval_ever.read,
-        lambda tmp: (tmp / "x.jsonl").write_text('{"id": "1", "response": "2"}\n') and tmp / "x.jsonl",
+        lambda tmp: _written(tmp / "x.jsonl", '{"id": "1", "response": "2"}\n'),
         "x.jsonl, line 1: evaluation_id: is missing. Give a file of instance records",
     ),
     "no parquet file": (
