@@ -23,6 +23,7 @@ from medical_tasks.cli.entry import main, verbs
 from medical_tasks.cli.parser import loaded, read
 from medical_tasks.construct.options import Decompose
 from medical_tasks.errors import UsageError
+from medical_tasks.importing.options import Import
 from medical_tasks.lab.options import Audit, Correlate, Errors, Meta
 from medical_tasks.leaderboard.options import (
     Export,
@@ -54,6 +55,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("error_report", Errors, set(), set()),
     ("export", Export, set(), set()),
     ("gate", declared.Gate, set(), set()),
+    ("import_run", Import, set(), set()),
     ("judge_check", declared.JudgeCheck, set(), set()),
     ("keep_leaderboard", Leaderboard, set(), set()),
     ("launch", declared.Launch, set(), set()),

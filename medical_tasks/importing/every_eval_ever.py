@@ -86,6 +86,7 @@ def read(path: Path, *, model: str | None = None) -> Published:
         model=chosen,
         harness=" ".join(filter(None, names)) or "Every Eval Ever",
         task=own[0][1].evaluation_name,
+        prompts_told=all(record.input.formatted for _, record in own),
         settings=_settings(aggregate),
         reported=list(_reported(aggregate)),
         files=files.sha256,

@@ -33,7 +33,10 @@ _SETTINGS: Final = (
     "stop_sequences", "model_deployment", "instructions",
 )  # fmt: skip
 _WITHHELD: Final = ("[redacted]", "[encrypted_text")
-_ABOUT_ANSWERS: Final = ("num_", "inference_", "finish_reason", "logprob", "max_prob", "training_")
+_NO_SCORES: Final = (
+    "num_", "inference_", "finish_reason", "logprob", "max_prob", "training_", "batch_size",
+    "prompt_truncated", "input_", "output_",
+)  # fmt: skip
 """Begin the names of HELM's figures that are no scores."""
 
 
@@ -132,6 +135,7 @@ def read(path: Path) -> Published:
         model=str(adapter.get("model") or ""),
         harness="HELM",
         task=spec.name,
+        prompts_told=bool(adapter.get("instructions")),
         settings=_settings(adapter),
         reported=list(_reported(files, folder, stats)),
         files=files.sha256,
@@ -241,6 +245,6 @@ def _reported(
         return
     for stat in _list(files, Stat, path):
         name = str(stat.name.get("name"))
-        scores = name in named if named else not name.startswith(_ABOUT_ANSWERS)
-        if scores and not stat.name.get("perturbation") and is_number(stat.mean):
+        score = not name.startswith(_NO_SCORES) and (not named or name in named)
+        if score and not stat.name.get("perturbation") and is_number(stat.mean):
             yield {"metric": name, "value": float(stat.mean)}
