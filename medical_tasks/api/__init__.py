@@ -326,6 +326,8 @@ def import_run(
     task: str,
     *,
     model: str | None = None,
+    address: str | None = None,
+    licence: str | None = None,
     split: str | None = None,
     data: StrPath | None = None,
     config: str | None = None,
@@ -352,6 +354,8 @@ def import_run(
         task: the task that was answered, such as medcalc.
         model: whose answers, where a file has several models'; else what to call a model that
             the files do not name.
+        address: where the files are published (https://...), for the recipe.
+        licence: of the files, for the recipe.
         split: split that was answered, or a+b, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
         config: dataset configuration.

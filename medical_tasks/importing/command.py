@@ -16,6 +16,7 @@ from medical_tasks.importing.matching import Match, Questions, Way, counts
 from medical_tasks.importing.options import Import
 from medical_tasks.importing.published import Published
 from medical_tasks.io.output import tell
+from medical_tasks.io.untrusted import is_plain, shown
 from medical_tasks.options import Score, parameters
 from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.evaluating import rescore
@@ -72,6 +73,13 @@ class _Files(PublishedSource):
 
     def __init__(self, arguments: Import, path: Path) -> None:
         self._kind, self._model, self._path = arguments.kind, arguments.model, path
+        stated = {"address": arguments.address, "licence": arguments.licence}
+        self._stated = {name: text for name, text in stated.items() if text}
+        address = arguments.address or "https://"
+        if not address.startswith("https://") or not is_plain(address):
+            raise UsageError(
+                f"--address {shown(address)}: must be an address that begins with https://."
+            )
         self.name = f"{arguments.kind} {path.resolve().name}"
 
     def found(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
@@ -80,7 +88,7 @@ class _Files(PublishedSource):
         self._check(task, published, matches)
         repeats = self._repeats(matches)
         model = one_line(published.model or self._model or "unknown", _NAME)
-        origin = _origin(self._kind, published, model, matches)
+        origin = _origin(self._kind, published, model, matches) | self._stated
         _tell(self._path, published, model, matches, len(repeats))
         return FoundRun(model=model, repeats=repeats, origin=origin, reported=published.reported)
 

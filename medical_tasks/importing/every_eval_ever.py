@@ -81,6 +81,7 @@ def read(path: Path, *, model: str | None = None) -> Published:
     aggregate = _aggregate(files, path, evaluations[0])
     library = _mapping(aggregate.get("eval_library"))
     names = [str(library.get(name) or "") for name in ("name", "version")]
+    names = [name for name in names if name != "unknown"]
     return Published(
         answers=list(_answers(own)),
         model=chosen,

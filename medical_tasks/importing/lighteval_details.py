@@ -45,7 +45,7 @@ def read(path: Path) -> Published:
     if path.is_dir():
         found = sorted(path.rglob(f"{_DETAILS}*.parquet"))
         path = only_file(path, found, wanted="files of details (details_*.parquet)", again=AGAIN)
-    answers = []
+    answers: list[PublishedAnswer] = []
     for number, row in enumerate(_rows(path), start=1):
         at = f"row {number}"
         doc = files.check(Doc, row["doc"], path, at)

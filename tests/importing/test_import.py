@@ -16,6 +16,7 @@ from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
+from medical_tasks.errors import MedicalTasksError
 from medical_tasks.runs.results import ENDS
 from tests.importing import sources
 from tests.importing.sources import Asked
@@ -277,3 +278,47 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     assert results[task.name].recipe["imported"]["matched"] == {"id and bare question": len(items)}
     again = mt.score(task.name, results.folder, data=data, out=tmp_path / "again")
     assert again[task.name].entry["metrics"] == results[task.name].entry["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "write", "more", "message"),
+    [
+        (
+            "helm",
+            lambda tmp, asked: sources.helm(tmp, [*asked, asked[2]]),
+            {},
+            "prediction 3 (3) and prediction 32 (3) both answer item 3; one answer an item and "
+            "repeat is scored. Take one of them out, or give the files of one run.",
+        ),
+        (
+            "helm",
+            lambda tmp, asked: sources.helm(tmp, [replace(asked[0], note="", question="Who?")]),
+            {},
+            "none of its 1 answers of 'medcalc_bench:model=openai_gpt-4o' is to an item of medcalc: "
+            "1 ask otherwise than the item of their id (prediction 1 (1)). Is it the right task "
+            "and config?",
+        ),
+        ("helm", sources.helm, {"model": "acme/x"}, "the files name the model openai/gpt-4o."),
+        (
+            "helm",
+            sources.helm,
+            {"address": "http://x"},
+            "must be an address that begins with https:",
+        ),
+        ("inspect", lambda tmp, asked: tmp / "none.eval", {}, "none.eval: no such file or folder."),
+    ],
+)
+def test_what_cannot_be_imported_is_refused(
+    kind: str,
+    write: Any,
+    more: dict[str, str],
+    message: str,
+    home: Path,
+    asked: list[Asked],
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "theirs", asked)
+    with pytest.raises(MedicalTasksError) as caught:
+        imported(kind, path, home, tmp_path / "run", **more)
+    assert message in str(caught.value)
+    assert not (tmp_path / "run").exists()
