@@ -592,7 +592,7 @@ def _ask_ahead(runs: Sequence[_TaskRun], model: Model, store: Store, options: Ru
         for run in runs
         for item in run.fitted.items
         for request in [
-            _opening_request(run.task, run.prompts, item, model, options.of_repeat(repeat))
+            opening_request(run.task, run.prompts, item, model, options.of_repeat(repeat))
         ]
     }
     finished = store.get_many(ANSWER, requests)
