@@ -24,6 +24,9 @@ from medical_tasks.models.chat_reply import REDIRECT
 GIVE_UP_AFTER = 8
 """Calls that fail in the same hopeless way, with no answer between them, before the rest is not even tried."""
 
+SLOW_S = 5.0
+"""Seconds without any answer after which that is said."""
+
 REJECTED = "inspect "
 """How reasons begin of errors that only the library which asks can name."""
 _REJECTING = ("http 400", "http 403", "http 422")
@@ -107,6 +110,9 @@ class Callee(Generic[Client]):
     client: Callable[[], AbstractAsyncContextManager[Client]]  # one, inside the event loop
     key_name: str = ""  # environment variable its key was read from
     purpose: str = "model"  # or `judge`
+    addresses: str = ""  # all that it has
+    timeout: float = 600.0  # seconds for an attempt
+    answered: Callable[[], bool] = lambda: False  # whether it has said anything at all
     # the loop of clients that all have to live in one; None for a loop of these calls alone
     loop: asyncio.AbstractEventLoop | None = None
 
@@ -125,6 +131,9 @@ def run_calls(
         client=lambda: ChatClient(settings),
         key_name=settings.key_name,
         purpose=settings.purpose,
+        addresses=", ".join(settings.addresses),
+        timeout=settings.timeout,
+        answered=lambda: any(replica.answered for replica in settings.known.values()),
     )
     run_jobs(callee, jobs, call, deliver)
 
@@ -264,15 +273,31 @@ class _Pool(Generic[Client, Job, Result]):
 
     async def _work(self) -> None:
         waiting = iter(self._jobs)
-        async with self._callee.client() as client:
-            try:
-                async with asyncio.TaskGroup() as workers:
-                    # One worker a slot, not one task a job: memory does not grow with the number of
-                    # jobs.
-                    for _ in range(min(self._callee.concurrency, len(self._jobs))):
-                        workers.create_task(self._worker(client, waiting))
-            except BaseExceptionGroup as errors:
-                raise errors.exceptions[0] from None
+        slow = asyncio.create_task(self._say_slow())
+        try:
+            async with self._callee.client() as client, asyncio.TaskGroup() as workers:
+                # One worker a slot, not one task a job: memory does not grow with the number of
+                # jobs.
+                for _ in range(min(self._callee.concurrency, len(self._jobs))):
+                    workers.create_task(self._worker(client, waiting))
+        except CallFailed as failed:  # nobody is there
+            raise explained(self._callee, failed) from None
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            slow.cancel()
+
+    async def _say_slow(self) -> None:
+        """Says after a while that a server, which is there, has not answered anything yet."""
+        await asyncio.sleep(SLOW_S)
+        if self._gate.heard or self._callee.answered():
+            return
+        print(
+            f"waiting for {self._callee.addresses or self._callee.where}: connected, and no answer yet; each attempt may "
+            f"take timeout={self._callee.timeout:g} s",
+            file=sys.stderr,
+            flush=True,
+        )
 
     async def _worker(self, client: Client, waiting: Iterator[Job]) -> None:
         for job in waiting:
@@ -298,15 +323,17 @@ class _Gate(Generic[Client]):
     """Stops a run that cannot get anything, instead of failing each of its requests slowly."""
 
     callee: Callee[Client]
+    heard: bool = False  # whether any call has ended
     any_answer: bool = False
     row: int = 0  # failures of one reason, with no answer between them
     row_reason: str = ""
 
     def answered(self) -> None:
-        self.any_answer = True
+        self.heard = self.any_answer = True
         self.row = 0
 
     def failed(self, failed: CallFailed) -> None:
+        self.heard = True
         self.row = self.row + 1 if failed.reason == self.row_reason else 1
         self.row_reason = failed.reason
         rejected = failed.reason.startswith((REJECTED, *_REJECTING))

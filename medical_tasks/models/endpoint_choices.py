@@ -17,7 +17,8 @@ from typing import Any, Final, Literal, Protocol
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores, Request
-from medical_tasks.models.chat_client import CallFailed, Completion
+from medical_tasks.models.budget import Amount, Till, estimate_chat
+from medical_tasks.models.chat_client import CallFailed, Completion, Spending
 from medical_tasks.models.chat_reply import NoAnswerError
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import Message
@@ -75,7 +76,8 @@ class Completes(Protocol):
         *,
         max_tokens: int,
         logprobs: int | None = None,
-        extra: Mapping[str, Any] | None = None,
+        extra: Mapping[str, object] | None = None,
+        spending: Spending | None = None,
     ) -> Completion:
         """Asks for an answer, and with `logprobs` for so many alternatives to each of its tokens."""
         ...
@@ -98,13 +100,19 @@ class ChoiceAsker:
     """
 
     def __init__(
-        self, settings: Placed, choices: ChoiceSettings, fields: Mapping[str, object]
+        self,
+        settings: Placed,
+        choices: ChoiceSettings,
+        fields: Mapping[str, object],
+        *,
+        till: Till | None = None,
     ) -> None:
         self._where = f"the endpoint {settings.where}"
         self._choices = choices
         self._body = dict(fields)  # of each request, besides the chat
         self._proven: set[Way] = set()
         self._lock = asyncio.Lock()
+        self._till = till
 
     async def ask(self, client: Completes, request: Request) -> ChoiceScores:
         """Asks about one request; raises `CallFailed` when it gets no answer."""
@@ -168,8 +176,14 @@ class ChoiceAsker:
         logprobs: int | None = None,
         **fields: object,
     ) -> Completion:
+        till = self._till
+        most = Amount(estimate_chat(messages), 1)
         return await client.complete(
-            messages, max_tokens=1, logprobs=logprobs, extra={**self._body, **fields}
+            messages,
+            max_tokens=1,
+            logprobs=logprobs,
+            extra={**self._body, **fields},
+            spending=None if till is None else till.call(most.at(till.prices)),
         )
 
     async def _prove(self, client: Completes, way: Way) -> None:

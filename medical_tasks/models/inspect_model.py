@@ -24,10 +24,12 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import read_address
 from medical_tasks.models import inspect_reply
 from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
+from medical_tasks.models.budget import SPENT, Amount, Till
 from medical_tasks.models.call_pool import Callee, run_jobs
 from medical_tasks.models.chat_client import (
     CallFailed,
     Completion,
+    Spending,
     check_base_url,
     encodable_chat,
     refused_setting,
@@ -36,7 +38,9 @@ from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.endpoint import FolderTokens
 from medical_tasks.models.endpoint_choices import ChoiceAsker, ChoiceSettings, is_letter
 from medical_tasks.models.inspect_options import PREFIX, InspectSettings, read_settings, unopened
+from medical_tasks.models.knock import TRIES, unreachable
 from medical_tasks.models.refusals import Adaptations
+from medical_tasks.models.spending import most_of, refusal
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
@@ -45,15 +49,15 @@ if TYPE_CHECKING:
 
 IN_PROCESS: Final = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
 """Providers that send nothing anywhere."""
-CONNECT_S: Final = 5.0
-"""Seconds until a server must take a connection, before it is sent the first question."""
-
 _FEWEST_TOKENS: Final[Mapping[str, int]] = {"openai": 16}
 """The smallest allowance that a provider takes, where that is more than one token."""
 
 
 # What is under way in a task, for the hooks of its client.
 _SEEN: Final[ContextVar[inspect_reply.Seen | None]] = ContextVar("seen", default=None)
+
+
+_Asker = Callable[["InspectClient", Request], Awaitable[Answer]]
 
 
 class InspectModel(Model):
@@ -77,6 +81,8 @@ class InspectModel(Model):
         self._model_name = name.removeprefix(PREFIX)
         self.provider, _, self._served = self._model_name.partition("/")
         identity = {"backend": "inspect", "model": self._model_name}
+        folder = settings.tokenizer
+        self._tokens = FolderTokens(Path(folder).expanduser()) if folder else None
         self._opened: Provider | None = None
         self._visible = False  # whether each request's address is seen before it is sent
         self._reached = False
@@ -92,10 +98,14 @@ class InspectModel(Model):
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, in order of completion."""
 
-        async def ask(client: InspectClient, request: Request) -> Answer:
-            return await client.answer(request)
+        def asker(till: Till | None) -> _Asker:
+            async def ask(client: InspectClient, request: Request) -> Answer:
+                spending = None if till is None else till.call(self._most(request, till))
+                return await client.answer(request, spending)
 
-        self._run(requests, ask, on_result)
+            return ask
+
+        self._run(requests, asker, on_result)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable letters are as the answer's first token, where the provider tells."""
@@ -105,39 +115,59 @@ class InspectModel(Model):
         choices = ChoiceSettings(alternatives=self.settings.alternatives)
         config = self.settings.config
         fields = {"temperature": 0.0} if "temperature" in config else {}
-        asker = ChoiceAsker(self._callee(), choices, fields)
 
-        async def ask(client: InspectClient, request: Request) -> Answer:
-            scores = await asker.ask(client, request)
-            return Answer(key=request.key, text=scores.to_text())
+        def asker(till: Till | None) -> _Asker:
+            letters = ChoiceAsker(self._callee(), choices, fields, till=till)
 
-        self._run(requests, ask, on_result)
+            async def ask(client: InspectClient, request: Request) -> Answer:
+                scores = await letters.ask(client, request)
+                return Answer(key=request.key, text=scores.to_text())
+
+            return ask
+
+        self._run(requests, asker, on_result)
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests with a tokenizer's folder, since no provider says how long one may be."""
-        folder = self.settings.tokenizer
-        tokens = FolderTokens(Path(folder).expanduser()) if folder else None
-        context = self.settings.context or (tokens.context() if tokens else None)
-        if tokens is None or context is None:
+        counted = self.counted(requests)
+        context = self.settings.context or (self._tokens.context() if self._tokens else None)
+        if counted is None or context is None:
             return [None] * len(requests)
-        counted = tokens.counts([tuple(encodable_chat(each.messages)) for each in requests])
         return [
-            Length(
-                tokens=count,
-                room=context - (1 if each.continuations else self.settings.longest_of(each)),
-            )
+            Length(tokens=count, room=context - self.longest(each))
             for each, count in zip(requests, counted, strict=True)
+        ]
+
+    def longest(self, request: Request) -> int:
+        """What is set for all requests, else the request's own and what reasoning is allowed."""
+        return request.max_new_tokens and self.settings.longest_of(request)
+
+    def counted(self, requests: Sequence[Request]) -> list[int] | None:
+        """Counts with the tokenizer's folder, where one is named; a letter is one token more."""
+        if self._tokens is None:
+            return None
+        counts = self._tokens.counts([tuple(encodable_chat(each.messages)) for each in requests])
+        return [
+            count + bool(each.continuations) for each, count in zip(requests, counts, strict=True)
         ]
 
     def _run(
         self,
         requests: Sequence[Request],
-        ask: Callable[[InspectClient, Request], Awaitable[Answer]],
+        asker: Callable[[Till | None], _Asker],
         on_result: OnResult,
     ) -> None:
         if not requests:
             return
         self._check_guard()
+        till = None if self.ceiling is None else Till(self.ceiling)
+        ask = asker(till)
+
+        async def within(client: InspectClient, request: Request) -> Answer:
+            # Before the call is made, so that thousands of refusals take no time.
+            if till is not None and not await till.fits(self._most(request, till)):
+                raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
+            return await ask(client, request)
 
         def deliver(request: Request, outcome: Answer | CallFailed) -> None:
             if isinstance(outcome, CallFailed):
@@ -146,7 +176,10 @@ class InspectModel(Model):
             else:
                 on_result(outcome)
 
-        run_jobs(self._callee(), requests, ask, deliver)
+        run_jobs(self._callee(), requests, within, deliver)
+
+    def _most(self, request: Request, till: Till) -> Amount:
+        return most_of(request, till.prices, self.longest(request))
 
     @property
     def _where(self) -> str:
@@ -163,6 +196,7 @@ class InspectModel(Model):
             client=self._client,
             key_name=self.settings.key_name or "".join(keys[:1]),
             purpose=self.purpose,
+            timeout=self.settings.timeout,
             loop=shared_loop(),
         )
 
@@ -171,7 +205,7 @@ class InspectModel(Model):
         if self._opened is None:
             self._opened = self._open()
         if self.endpoint is not None and not self._reached:
-            await check_reachable(self.endpoint)
+            await check_reachable(self.endpoint, min(TRIES, self.settings.max_retries + 1))
             self._reached = True
         yield InspectClient(self._opened, self.settings, self._adaptations, where=self._where)
 
@@ -250,7 +284,7 @@ class InspectClient:
         self._where = where
         self._provider = str(model).partition("/")[0]
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request, spending: Spending | None = None) -> Answer:
         """Asks for a text; raises `CallFailed` when it gets none.
 
         A provider that refuses one of the suite's own settings is asked without it.
@@ -261,7 +295,7 @@ class InspectClient:
             sent = self._adaptations.applied(meant)
             config = _call_config(sent)
             try:
-                output, seen = await self._call(request.messages, config)
+                output, seen = await self._call(request.messages, config, spending)
             except CallFailed as failed:
                 if not self._adaptations.learn(sent, failed.refused):
                     raise refused_setting(meant, failed) from failed
@@ -279,16 +313,34 @@ class InspectClient:
         max_tokens: int,
         logprobs: int | None = None,
         extra: Mapping[str, object] | None = None,
+        spending: Spending | None = None,
     ) -> Completion:
         """Asks for one answer, with what the provider says of its tokens."""
         fewest = _FEWEST_TOKENS.get(self._provider, 1)
         asked = {"logprobs": None if logprobs is None else True, "top_logprobs": logprobs}
         longest = max(max_tokens, fewest) + self._settings.budget
         config = _call_config({"max_tokens": longest, **asked, **(extra or {})})
-        output, _ = await self._call(messages, config)
+        output, _ = await self._call(messages, config, spending)
         return inspect_reply.to_completion(output)
 
     async def _call(
+        self, messages: Sequence[Message], config: GenerateConfig, spending: Spending | None
+    ) -> tuple[ModelOutput, inspect_reply.Seen]:
+        """Asks, within what may be spent: inspect does not say how often it repeats a request."""
+        if spending is None:
+            return await self._sent(messages, config)
+        if not await spending.admit():
+            raise CallFailed(SPENT, "refused before it was sent", attempts=0)
+        try:
+            output, seen = await self._sent(messages, config)
+        except BaseException as error:
+            nobody = isinstance(error, CallFailed) and error.reason == "connection"
+            spending.settle(None, free=nobody)
+            raise
+        spending.settle(inspect_reply.to_completion(output))
+        return output, seen
+
+    async def _sent(
         self, messages: Sequence[Message], config: GenerateConfig
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
         from inspect_ai.model._model import use_model_event_sink
@@ -327,19 +379,14 @@ def _loop_of(process: int) -> asyncio.AbstractEventLoop:
     return loop
 
 
-async def check_reachable(url: str) -> None:
+async def check_reachable(url: str, tries: int) -> None:
     """Finds out, before it is sent any text, whether a server is there; not where a proxy leads to it."""
-    address = read_address(url)
-    if address is None or address.scheme not in ("http", "https") or _proxy_for(url) is not None:
+    if not url.startswith(("http://", "https://")) or _proxy_for(url) is not None:
         return
-    try:
-        async with asyncio.timeout(CONNECT_S):
-            _, writer = await asyncio.open_connection(address.host, address.port)
-    except (OSError, TimeoutError) as error:
-        late = f"no connection within {CONNECT_S:g} s"
-        why = late if isinstance(error, TimeoutError) else os.strerror(error.errno or 0)
-        raise MissingError(MESSAGES["inspect_unreached"].format(url=url, why=why)) from None
-    writer.close()
+    troubles = await unreachable([url], tries)
+    if troubles:
+        ended = f"; given up after {tries} attempts" if tries > 1 else ""
+        raise CallFailed("connection", troubles[url] + ended, attempts=tries, every_call=True)
 
 
 async def _note_headers(response: object) -> None:

@@ -176,7 +176,7 @@ def _reasoning(output: ModelOutput) -> str:
 
 def to_completion(output: ModelOutput) -> Completion:
     """An output as the call of a chat endpoint, with what it says of tokens."""
-    logprobs = output.choices[0].logprobs
+    logprobs = output.choices[0].logprobs if output.choices else None
     entries = None if logprobs is None else [entry.model_dump() for entry in logprobs.content]
     tokens = Tokens.of(output.usage)
     choice = Choice(
@@ -185,7 +185,11 @@ def to_completion(output: ModelOutput) -> Completion:
         logprobs=None if entries is None else tuple(entries),
     )
     return Completion(
-        choices=(choice,), prompt_tokens=tokens.read, output_tokens=tokens.written, attempts=1
+        choices=(choice,),
+        prompt_tokens=tokens.read,
+        output_tokens=tokens.written,
+        cached_tokens=tokens.cached,
+        attempts=1,
     )
 
 

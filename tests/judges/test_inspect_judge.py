@@ -13,8 +13,8 @@ import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Call, NoReply, Reply
-from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.inspect_judge import InspectJudge, open_inspect_judge
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.call_pool import GIVE_UP_AFTER
 from medical_tasks.models.inspect_model import InspectModel
 from medical_tasks.models.inspect_options import InspectSettings
@@ -262,7 +262,7 @@ def test_nothing_is_logged_and_the_process_ends(tmp_path: Path) -> None:
 import json
 from inspect_ai.model import ModelOutput, ModelUsage
 from medical_tasks.judges.base import Call, Question
-from medical_tasks.judges.budget import RunBudget
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.judges.inspect_judge import InspectJudge
 from medical_tasks.models.inspect_model import InspectModel
 from medical_tasks.models.inspect_options import InspectSettings

@@ -109,7 +109,7 @@ def test_openais_responses_with_effort_reasoning_and_what_they_took(opened: Open
         reasoning_tokens=64, cached_tokens=32, served_model="gpt-5-2025-08-07",
         adapted={"temperature": "left out", "stop": "left out"},
     )  # fmt: skip
-    body = server.bodies[-1]
+    body = [body for body in server.bodies if "max_output_tokens" in body][-1]
     assert {body["max_output_tokens"], body["reasoning"]["effort"]} == {512, "low"}
     assert {"temperature", "stop"}.isdisjoint(body)
     assert model.identity == {
@@ -274,7 +274,10 @@ def test_what_cannot_work_ends_the_run_at_once(opened: Open) -> None:
         with pytest.raises(MissingError, match="refused the key: HTTP 401.*export OPENAI_API_KEY="):
             results(model, questions(20))
         assert len(server.calls) == 1
-    with pytest.raises(MissingError, match=f"nothing answers at {url}: Connection refused. Start"):
+    with pytest.raises(
+        MissingError,
+        match=f"nothing answers at {url}.*connection refused; given up after 3 .*Start",
+    ):
         results(opened("openai/gpt-4o", url), questions(20))
 
 
@@ -292,8 +295,8 @@ def test_questions_are_measured_with_a_tokenizers_folder(opened: Open, toy_model
     (length, letters) = model.lengths([*questions(1), *questions(1, continuations=("A", "B"))])
     assert length is not None
     assert letters is not None
-    assert length.tokens == letters.tokens > 32
-    assert (length.room, letters.room) == (4096 - 512 - 100, 4095)
+    assert letters.tokens == length.tokens + 1 > 32
+    assert length.room == 4096 - 512 - 100
 
 
 def test_an_address_of_the_environment_is_part_of_the_identity(
