@@ -11,7 +11,7 @@ are a dict. Errors are those of `medical_tasks.errors`, with the messages of the
 which Python's names of parameters stand.
 
 Some functions have a longer name than their verb, because a part of the package has the verb's own:
-`error_report` (`errors`), `keep_leaderboard` (`leaderboard`) and `construct_benchmark`
+`error_report` (`errors`), `import_run` (`import`), `keep_leaderboard` (`leaderboard`) and `construct_benchmark`
 (`construct`).
 """
 
@@ -81,6 +81,7 @@ __all__ = [
     "export",
     "forecast",
     "gate",
+    "import_run",
     "judge_check",
     "keep_leaderboard",
     "launch",
@@ -441,6 +442,87 @@ def score(
         raise UsageError(
             "mt.score is for one process, and does not forecast. Use `medical-tasks score` for "
             "these."
+        )
+    return Results(done[0])
+
+
+@public
+def import_run(
+    kind: Literal["helm", "inspect", "lm-eval", "lighteval", "every-eval-ever"],
+    path: StrPath,
+    task: str,
+    *,
+    model: str | None = None,
+    address: str | None = None,
+    licence: str | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    config: str | None = None,
+    prompts: str = "own",
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+    out: StrPath | None = None,
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    votes: int | None = None,
+    judging: Literal["single", "batched"] | None = None,
+    judge_reply_tokens: int | None = None,
+    max_judge_calls: int | None = None,
+    max_judge_tokens: int | None = None,
+    forecast: bool = False,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> Results:
+    """Scores answers that another harness collected, beside the figures that it reports.
+
+    Args:
+        kind: whose files they are.
+        path: a file, or the folder of a run.
+        task: the task that was answered, such as medcalc.
+        model: whose answers, where a file has several models'; else what to call a model that
+            the files do not name.
+        address: where the files are published (https://...), for the recipe.
+        licence: of the files, for the recipe.
+        split: split that was answered, or a+b, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        config: dataset configuration.
+        prompts: the judge's prompts: own (default) or official.
+        upstream: checkout of the authors' repository, for `prompts` official.
+        task_args: settings of the task's scoring, e.g. sentence_bert=FOLDER.
+        out: folder for the results (default: runs/SOURCE-HASH).
+        judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
+            words, not comparable).
+        judge_args: settings of the judge's backend.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
+            judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default: the
+            task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
+            judge that reasons room, e.g. 4096.
+        max_judge_calls: stop asking the judge after N requests.
+        max_judge_tokens: stop asking the judge after N tokens.
+        forecast: only say what judging would cost; asks no judge.
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        The results; the figures of the source are in each task's `entry["reported"]`.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.import_run("inspect", "logs/my-log.eval", "medcalc")
+    """
+    from medical_tasks.importing.command import imported
+    from medical_tasks.importing.options import Import
+
+    done = imported(made(Import, locals()))
+    if done is None:
+        raise UsageError(
+            "mt.import_run is for one process, and does not forecast. Use `medical-tasks import` "
+            "for these."
         )
     return Results(done[0])
 

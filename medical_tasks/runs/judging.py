@@ -184,6 +184,7 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
         )
     if request.options.batch:
         check_batch(request.name, "--judge-batch")
+        policy.require_no_batch("--judge-batch")
     if kind in _ONE_REPLY:
         require_votes(request.name, request.options.votes, samples=False)
     if kind in ("nli", "hf"):

@@ -419,6 +419,8 @@ def run_model(
         _note_moved(store, runs, model, options)
         if options.budget is not None:
             _book_stored(store, model, options, options.budget)
+        if options.batch and options.repeats > 1:
+            _ask_ahead(runs, model, store, options)
     repeats = []
     for repeat in range(1, options.repeats + 1):
         again = options.of_repeat(repeat)
@@ -580,6 +582,24 @@ def _ask(
         else:
             reason = failures.get(key, "not asked")
             each.unanswered = f"{each.role}: {reason}" if each.role else reason
+
+
+def _ask_ahead(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
+    """Gets the first answers of all repeats together: batches one after the other take a day each."""
+    requests = {
+        request.key: request
+        for repeat in range(1, options.repeats + 1)
+        for run in runs
+        for item in run.fitted.items
+        for request in [
+            opening_request(run.task, run.prompts, item, model, options.of_repeat(repeat))
+        ]
+    }
+    finished = store.get_many(ANSWER, requests)
+    pending = [request for key, request in requests.items() if key not in finished]
+    if pending:
+        with Progress("answers of all repeats", len(requests), done=len(finished)) as progress:
+            _generate(model, pending, store, progress)
 
 
 def _follow(

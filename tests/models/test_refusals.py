@@ -213,10 +213,14 @@ def test_answers_that_reasoning_ate_are_loud(
     assert said in capsys.readouterr().out
 
 
-@given(st.recursive(
-    st.none() | st.text() | st.integers(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["error", "message", "param", "code", "detail"]), inner),
-))  # fmt: skip
+ANY = st.none() | st.integers() | st.sampled_from(["max_tokens", "not supported: stop", "", []])
+PARTS = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("error", "message", "param", "code", "detail"), ANY)
+)
+ERRORS = ANY | PARTS | st.builds(lambda inner: {"error": inner}, PARTS)
+
+
+@given(ERRORS)
 def test_any_error_is_read_and_no_refusal_is_learnt_without_end(error: object) -> None:
     sent = {"model": "m", "messages": [], "max_tokens": 1, "temperature": 0.0, "stop": ["x"]}
     adaptations = Adaptations(own=frozenset(sent))
