@@ -404,3 +404,17 @@ def test_python_asks_in_batches_and_calls_the_option_by_its_name(server: FakeBat
     server.without = 404
     with pytest.raises(UsageError, match="Leave out batch"):
         mt.run("medcalc", "openai-api/test-host/n", model_args={"batch_poll": 0.01}, **given)
+
+
+def test_a_ceiling_is_looked_at_before_a_batch_is_sent(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*ASK, "--max-new-tokens", "500"]
+    assert main([*words, "--max-tokens-total", "1600"]) == 5
+    some = len(server.asked)
+    assert 1 < some < ITEMS
+    coverage = read_results(Path("run"))["tasks"]["medcalc"]["coverage"]
+    assert coverage["unscored"]["no answer: budget spent"] == ITEMS - some
+    assert "before --max-tokens-total 1600 was passed" in capsys.readouterr().err
+    assert main(words) == 0
+    assert len(server.asked) == ITEMS  # nothing was paid twice
