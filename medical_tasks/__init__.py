@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         doctor,
         error_report,
         export,
+        forecast,
         gate,
         import_run,
         judge_check,
@@ -56,7 +57,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Results", "__version__", "adjudicate", "audit", "build", "calc", "compare",
     "construct_benchmark", "correlate", "dataset_path", "decompose", "doctor", "error_report",
-    "export", "gate", "import_run", "judge_check", "keep_leaderboard", "launch", "leakcheck", "load", "merge",
+    "export", "forecast", "gate", "import_run", "judge_check", "keep_leaderboard", "launch",
+    "leakcheck", "load", "merge",
     "meta", "metric_path", "plan", "purge", "report", "run", "score", "score_text",
     "submit_eval_results", "submit_shared_task", "submit_space", "tasks", "umls_build",
     "umls_find", "verify",

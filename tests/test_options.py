@@ -54,6 +54,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("decompose", Decompose, set(), set()),
     ("error_report", Errors, set(), set()),
     ("export", Export, set(), set()),
+    ("forecast", declared.Run, {"forecast"}, set()),
     ("gate", declared.Gate, set(), set()),
     ("import_run", Import, set(), set()),
     ("judge_check", declared.JudgeCheck, set(), set()),
