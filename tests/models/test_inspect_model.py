@@ -14,6 +14,7 @@ from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import read_host
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Request
+from medical_tasks.models.budget import Ceiling, RunBudget
 from medical_tasks.models.inspect_model import InspectModel, open_inspect
 from medical_tasks.models.inspect_options import InspectSettings
 from medical_tasks.models.opening import open_model
@@ -264,6 +265,18 @@ def test_a_redirect_does_not_take_held_text_away(
         model = opened("openai/gpt-4o", server.base_url, max_retries="0")
         with pytest.raises(RefusedError, match=r"may not be sent to 192.0.2.1:80 \(model\)"):
             results(model, questions(1))
+
+
+def test_a_ceiling_stops_within_one_request_and_refuses_the_rest(opened: Open) -> None:
+    with OpenAIServer() as server:
+        model = opened("openai/gpt-4o", server.base_url, concurrency="4")
+        budget = RunBudget(max_tokens=2000)  # each takes 39, and 512 more are reserved for it
+        model.ceiling = Ceiling(budget)
+        found = results(model, questions(60))
+        refused = [each for each in found.values() if isinstance(each, Failure)]
+        assert {each.reason for each in refused} == {"budget spent"}
+        assert 0 < len(server.calls) == 60 - len(refused) < 60
+        assert budget.tokens == 39 * len(server.calls) <= 2000 < budget.tokens + 39 + 512 + 200
 
 
 def test_what_cannot_work_ends_the_run_at_once(opened: Open) -> None:
