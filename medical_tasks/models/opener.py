@@ -50,6 +50,7 @@ _LONGER: dict[str, str] = {
     "vllm-server": '--model-args flags="--max-model-len N"',
     "openai-api": _MORE_SAID,
     "transformers-server": _MORE_SAID,
+    "inspect": _MORE_SAID,
 }
 """How a model of each kind is given a longer context, where it has one."""
 
@@ -60,7 +61,7 @@ def longer_context(name: str) -> str:
 
 
 BATCHED: tuple[str, ...] = ("openai-api/",)
-"""Names of what is asked in batches; an engine with batches of its own (inspect's) is added here."""
+"""Names of what is asked in batches."""
 
 
 def is_local(name: str) -> bool:
@@ -75,9 +76,10 @@ def check_batch(name: str, option: str) -> None:
     """
     kind, slash, _ = name.partition("/")
     if not name.startswith(BATCHED) and (not slash or kind in (*KINDS, "nli", "recorded")):
+        memory = "inspect keeps its batches in memory, and a run that is stopped would pay twice. "
         raise UsageError(
             f"{option}: {name} is not asked in batches, which providers answer later for less "
-            f"(openai-api/HOST/NAME). Leave it out."
+            f"(openai-api/HOST/NAME). {memory if kind == 'inspect' else ''}Leave it out."
         )
 
 
