@@ -276,6 +276,14 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     kept = list((tmp_path / "private").rglob("responses.jsonl"))
     assert [b"SECRETTEXT" in file.read_bytes() for file in kept] == [True]
     assert results[task.name].recipe["imported"]["matched"] == {"id and bare question": len(items)}
+    odd = [replace(asked[0], more={"messages": "SECRETTEXT"})]
+    sources.every_eval_ever(tmp_path / "odd.jsonl", odd)
+    with pytest.raises(MedicalTasksError) as caught:
+        mt.import_run(
+            "every-eval-ever", tmp_path / "odd.jsonl", task.name, out=tmp_path / "odd", **told
+        )  # type: ignore[arg-type]
+    assert "line 1: messages" in str(caught.value)
+    assert "SECRET" not in str(caught.value)
     again = mt.score(task.name, results.folder, data=data, out=tmp_path / "again")
     assert again[task.name].entry["metrics"] == results[task.name].entry["metrics"]
 
