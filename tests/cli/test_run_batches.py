@@ -193,6 +193,17 @@ def test_requests_are_put_into_as_many_batches_as_they_need(server: FakeBatches)
     assert [each["requests"] for each in batches()] == [3, 2]
 
 
+def test_a_ceiling_holds_for_batches(server: FakeBatches) -> None:
+    most = 1_200
+    assert main([*ASK, "--max-new-tokens", "64", "--max-tokens-total", str(most)]) == 5
+    entry = read_results(Path("run"))["tasks"]["medcalc"]
+    usage, answered = entry["usage"], entry["coverage"]["answered"]
+    assert usage["prompt_tokens"] + usage["output_tokens"] <= most
+    assert 1 < answered == len(server.asked) < ITEMS
+    assert main([*ASK, "--max-new-tokens", "64"]) == 0
+    assert len(server.asked) == ITEMS
+
+
 def test_repeats_are_asked_together(server: FakeBatches) -> None:
     assert main([*ASK, "--repeats", "3"]) == 0
     assert [each["requests"] for each in batches()] == [3 * ITEMS - 1]
@@ -404,3 +415,17 @@ def test_python_asks_in_batches_and_calls_the_option_by_its_name(server: FakeBat
     server.without = 404
     with pytest.raises(UsageError, match="Leave out batch"):
         mt.run("medcalc", "openai-api/test-host/n", model_args={"batch_poll": 0.01}, **given)
+
+
+def test_a_ceiling_is_looked_at_before_a_batch_is_sent(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*ASK, "--max-new-tokens", "500"]
+    assert main([*words, "--max-tokens-total", "1600"]) == 5
+    some = len(server.asked)
+    assert 1 < some < ITEMS
+    coverage = read_results(Path("run"))["tasks"]["medcalc"]["coverage"]
+    assert coverage["unscored"]["no answer: budget spent"] == ITEMS - some
+    assert "before --max-tokens-total 1600 was passed" in capsys.readouterr().err
+    assert main(words) == 0
+    assert len(server.asked) == ITEMS  # nothing was paid twice

@@ -84,7 +84,7 @@ def test_a_name_that_nobody_has(capsys: pytest.CaptureFixture[str]) -> None:
 def test_no_encryption_where_it_is_asked_for_is_told_at_once() -> None:
     with FaultServer() as server:
         with pytest.raises(MissingError, match=r"nothing answers at https://127.*SSL.*" + STEP):
-            results(server.base_url.replace("http://", "https://"))
+            results(server.base_url.replace("http://", "https://"), count=1)
         assert server.calls == []
 
 
