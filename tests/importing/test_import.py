@@ -168,6 +168,17 @@ def test_an_imported_run_is_scored_again_from_its_folder(
     assert "The answer is 999999." in page
 
 
+def test_runs_of_two_harnesses_are_compared_with_a_warning(
+    home: Path, asked: list[Asked], tmp_path: Path
+) -> None:
+    first = imported("helm", sources.helm(tmp_path / "one", asked), home, tmp_path / "first")
+    second = imported(
+        "lm-eval", sources.lm_eval(tmp_path / "two", asked), home, tmp_path / "second"
+    )
+    told = str(mt.compare(first, second))
+    assert "how the answers were asked for elsewhere differs: kind helm and lm-eval" in told
+
+
 def test_epochs_are_repeats(
     home: Path, asked: list[Asked], scored: mt.Results, tmp_path: Path
 ) -> None:
