@@ -469,6 +469,7 @@ def import_run(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
@@ -502,6 +503,8 @@ def import_run(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ with an API that has batches).
         forecast: only say what judging would cost; asks no judge.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.

@@ -174,8 +174,12 @@ def _asked_texts(task: TaskSpec, items: Sequence[Item]) -> Iterator[tuple[str, _
 
 
 def _asked_fields(task: TaskSpec, items: Sequence[Item]) -> list[str]:
-    """The fields that stand in the question of every item that has them."""
-    names = list(dict.fromkeys(name for item in items for name in item.fields))
+    """The fields that stand in the question of every item that has them, and tell items apart."""
+    names = [
+        name
+        for name in dict.fromkeys(name for item in items for name in item.fields)
+        if len(items) == 1 or len({repr(item.fields.get(name)) for item in items}) > 1
+    ]
     try:
         prompts = prompt_set(task, "own", None, arguments={})
         questions = [

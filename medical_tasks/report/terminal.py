@@ -112,7 +112,11 @@ def _imported(entry: Entry) -> list[str]:
     matched = [f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways]
     lost = sum(count for way, count in ways.items() if way not in MATCHED_BY)
     harness = one_line(str(origin.get("harness") or origin.get("kind")))
-    said = f"imported from {harness}, matched with items: {', '.join(matched) or 'none'}"
+    stated = [
+        one_line(str(origin[name]), 300) for name in ("address", "licence") if origin.get(name)
+    ]
+    where = f" ({', '.join(stated)})" if stated else ""
+    said = f"imported from {harness}{where}, matched with items: {', '.join(matched) or 'none'}"
     said += f"; {lost:,} left out" if lost else ""
     if unknown := ", ".join(map(str, origin.get("unknown") or ())):
         said += f"; not known here: {unknown}"

@@ -503,12 +503,12 @@ def _model_answers(
         policy.require_endpoint(model.endpoint, "model")
         if options.budget is not None:
             model.ceiling = Ceiling(options.budget, read_prices(model_args, model=name))
+        if model.is_main and not is_main_process():
+            return None  # one process asks a server, however many were started
         if options.batch:
             model.ask_in_batches(folder.answers.with_name(JOURNAL))
         elif is_main_process():
             note_left(folder.answers, "model", ANSWER, option="--batch")
-        if model.is_main and not is_main_process():
-            return None  # one process asks a server, however many were started
         roles = _opened_roles(options, folder, opened)
         return run_model(tasks, data, model, folder, replace(options, roles=roles))
 

@@ -586,15 +586,13 @@ def _ask(
 
 def _ask_ahead(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
     """Gets the first answers of all repeats together: batches one after the other take a day each."""
-    requests = {
-        request.key: request
+    opened = (
+        opening_request(run.task, run.prompts, item, model, options.of_repeat(repeat))
         for repeat in range(1, options.repeats + 1)
         for run in runs
         for item in run.fitted.items
-        for request in [
-            opening_request(run.task, run.prompts, item, model, options.of_repeat(repeat))
-        ]
-    }
+    )
+    requests = {request.key: request for request in opened}
     finished = store.get_many(ANSWER, requests)
     pending = [request for key, request in requests.items() if key not in finished]
     if pending:

@@ -193,6 +193,17 @@ def test_requests_are_put_into_as_many_batches_as_they_need(server: FakeBatches)
     assert [each["requests"] for each in batches()] == [3, 2]
 
 
+def test_a_ceiling_holds_for_batches(server: FakeBatches) -> None:
+    most = 1_200
+    assert main([*ASK, "--max-new-tokens", "64", "--max-tokens-total", str(most)]) == 5
+    entry = read_results(Path("run"))["tasks"]["medcalc"]
+    usage, answered = entry["usage"], entry["coverage"]["answered"]
+    assert usage["prompt_tokens"] + usage["output_tokens"] <= most
+    assert 1 < answered == len(server.asked) < ITEMS
+    assert main([*ASK, "--max-new-tokens", "64"]) == 0
+    assert len(server.asked) == ITEMS
+
+
 def test_repeats_are_asked_together(server: FakeBatches) -> None:
     assert main([*ASK, "--repeats", "3"]) == 0
     assert [each["requests"] for each in batches()] == [3 * ITEMS - 1]

@@ -263,6 +263,14 @@ def test_inspect_and_our_runner_on_one_endpoint(
             assert scores == pytest.approx(
                 _shown(expected["kqa"]) if judged else expected["medcalc"]
             )
+            if judged:
+                continue
+            words = ["import", "inspect", str(file), "--task", "medcalc", "--config", "demo"]
+            folder = script.home / "imported" / "inspect"
+            assert main([*words, "--data", str(script.home), "--out", str(folder)]) == 0
+            assert _metrics(folder, MEDCALC) == pytest.approx(expected["medcalc"])
+            model = "imported/openai-api/script/m"
+            assert _imported(folder) == (model, {"id": len(script.items["medcalc"])})
         words = [
             "run",
             "--tasks",

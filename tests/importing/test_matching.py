@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
+from medical_tasks.catalog import dataset_spec, task_spec
+from medical_tasks.data.task_data import load_task_data
 from medical_tasks.importing.matching import Questions, folded, id_values
 from medical_tasks.importing.published import PublishedAnswer
 from medical_tasks.spec import Item
+from tests.report.tiny_runs import built
 
 _NOTE = "A 70-year-old woman with FiO\u2082 of 51 % came in. Her \u201ccreatinine\u201d was 1.6."
 
@@ -64,6 +68,22 @@ def test_an_answer_finds_its_item(
     answer = PublishedAnswer(at="row 1", ids=ids, questions=tuple(questions), text="7")
     (match,) = QUESTIONS.matches([answer])
     assert (match.item, match.way) == (item, way)
+
+
+@pytest.mark.parametrize("name", ["kqa", "meqsum", "aci_bench"])
+def test_questions_in_other_words_find_their_items(name: str, tmp_path: Path) -> None:
+    """A question of K-QA, a message of MeQSum, a dialogue of ACI-BENCH, asked in somebody else's way."""
+    task = task_spec(name)
+    home = built(tmp_path, task.dataset)
+    items = load_task_data(task, dataset_spec(task.dataset), data=home, config="demo").items
+    texts = [item.fields.get("question") or "\n".join(item.fields["sentences"]) for item in items]
+    answers = [
+        PublishedAnswer(at=str(number), questions=(f"Do it for me: {text}.",), text="x")
+        for number, text in enumerate(texts)
+    ]
+    matches = Questions(task, items).matches(answers)
+    assert [match.item for match in matches] == [item.id for item in items]
+    assert {match.way for match in matches} == {"text"}
 
 
 def test_only_fields_that_say_so_hold_ids() -> None:
