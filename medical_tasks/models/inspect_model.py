@@ -15,6 +15,7 @@ import os
 import threading
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -343,15 +344,12 @@ class InspectClient:
     async def _sent(
         self, messages: Sequence[Message], config: GenerateConfig
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
-        from inspect_ai.model._model import use_model_event_sink
-
         chat = encodable_chat(messages)
         seen = inspect_reply.Seen()
         _SEEN.set(seen)
         try:
             async with asyncio.timeout(self._settings.total_time):
-                # Without a sink inspect would keep every event for as long as the process lives.
-                with use_model_event_sink(seen):
+                with _noting(seen):
                     output = await self._model.generate(_chat(chat), config=config, cache=False)
         except Exception as error:  # each provider raises its own library's
             sent = [message["content"] for message in chat]
@@ -389,6 +387,15 @@ async def check_reachable(url: str, tries: int) -> None:
         raise CallFailed("connection", troubles[url] + ended, attempts=tries, every_call=True)
 
 
+def _noting(seen: inspect_reply.Seen) -> AbstractContextManager[None]:
+    """Has inspect hand the events of a call to `seen`, and not keep them as long as the process lives."""
+    try:
+        from inspect_ai.model._model import use_model_event_sink
+    except ImportError:  # a version without: then less is known of a reply
+        return contextlib.nullcontext()
+    return use_model_event_sink(seen)
+
+
 async def _note_headers(response: object) -> None:
     seen = _SEEN.get()
     headers = getattr(response, "headers", {})
@@ -405,8 +412,10 @@ def _from_environment(url: str) -> bool:
 
 def _passes_on() -> bool:
     """Says whether inspect would hand requests to others: hooks of other packages, telemetry."""
-    from inspect_ai.hooks._hooks import get_all_hooks
-
+    try:
+        from inspect_ai.hooks._hooks import get_all_hooks
+    except ImportError:  # a version where this cannot be told
+        return True
     return "INSPECT_TELEMETRY" in os.environ or any(hook.enabled() for hook in get_all_hooks())
 
 
