@@ -59,8 +59,8 @@ def longer_context(name: str) -> str:
     return _LONGER.get(name.partition("/")[0], "")
 
 
-BATCHED: tuple[str, ...] = ("openai-api/",)
-"""Names of what is asked in batches; an engine with batches of its own (inspect's) is added here."""
+BATCHED: tuple[str, ...] = ("openai-api/", "inspect/")
+"""What the names of models begin with that may be asked in batches."""
 
 
 def is_local(name: str) -> bool:
@@ -77,7 +77,7 @@ def check_batch(name: str, option: str) -> None:
     if not name.startswith(BATCHED) and (not slash or kind in (*KINDS, "nli", "recorded")):
         raise UsageError(
             f"{option}: {name} is not asked in batches, which providers answer later for less "
-            f"(openai-api/HOST/NAME). Leave it out."
+            f"(openai-api/HOST/NAME, inspect/PROVIDER/NAME). Leave it out."
         )
 
 
