@@ -50,6 +50,7 @@ _LONGER: dict[str, str] = {
     "vllm-server": '--model-args flags="--max-model-len N"',
     "openai-api": _MORE_SAID,
     "transformers-server": _MORE_SAID,
+    "inspect": _MORE_SAID,
 }
 """How a model of each kind is given a longer context, where it has one."""
 
