@@ -12,6 +12,7 @@ import functools
 import importlib.util
 import logging
 import os
+import sys
 import threading
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -45,9 +46,11 @@ from medical_tasks.models.spending import most_of, refusal
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput
+    from inspect_ai.model import BatchConfig, ChatMessage, GenerateConfig, ModelOutput
     from inspect_ai.model import Model as Provider
 
+BATCHED: Final = ("anthropic", "google", "grok", "openai", "together")
+"""Providers whose batches inspect makes."""
 IN_PROCESS: Final = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
 """Providers that send nothing anywhere."""
 _FEWEST_TOKENS: Final[Mapping[str, int]] = {"openai": 16}
@@ -127,6 +130,24 @@ class InspectModel(Model):
             return ask
 
         self._run(requests, asker, on_result)
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `generate` ask in batches of inspect's, which keeps no journal of them."""
+        option = "--judge-batch" if self.purpose == "judge" else "--batch"
+        if self.provider not in BATCHED or self._opened is None:
+            raise UsageError(
+                f"{option}: inspect makes batches of {', '.join(BATCHED)}, not of {self.provider}. "
+                "Leave it out."
+            )
+        policy.require_no_batch(option)
+        self.settings = self.settings.in_batches()
+        self._opened.config = _base_config(self.settings)
+        print(
+            f"note: {self.name}: the batches are inspect's, which nobody finds again once this "
+            "command has ended: stopping it loses what is under way, and it is paid for",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests with a tokenizer's folder, since no provider says how long one may be."""
@@ -448,10 +469,22 @@ def _base_config(settings: InspectSettings) -> GenerateConfig:
     adaptive = {"adaptive_connections": settings.adaptive} if settings.adaptive else {}
     return GenerateConfig(
         **cast("Mapping[str, None]", {**settings.lasting, **adaptive}),
+        batch=_batch_config(settings) if settings.batch else None,
         max_retries=settings.max_retries,
         timeout=max(1, round(settings.total_time)),
         attempt_timeout=max(1, round(settings.timeout)),
         max_connections=None if settings.adaptive else settings.concurrency,
+    )
+
+
+def _batch_config(settings: InspectSettings) -> BatchConfig:
+    from inspect_ai.model import BatchConfig
+
+    return BatchConfig(
+        size=settings.concurrency,  # a batch is sent when no more questions come
+        max_size=settings.batch_size,
+        send_delay=settings.batch_poll,
+        tick=settings.batch_poll,
     )
 
 
