@@ -419,7 +419,12 @@ class WithJudging(Options, heading=JUDGE, about=_FOR_JUDGES):
             "an API that has batches)"
         ),
     ] = False
-    forecast: Annotated[bool, Option("only say what judging would cost; asks no judge")] = False
+    forecast: Annotated[
+        bool,
+        Option(
+            "only say what judging would cost, and with `run` what answering would; asks nobody"
+        ),
+    ] = False
 
 
 _JUDGE_HELP: Final = (
@@ -560,7 +565,7 @@ class Build(WithTables):
 
 
 _FIRST_OF_RUN: Final = (
-    "tasks", "model", "model_args", "judge", "config", "max_samples", "subset", "out", "forecast",
+    "tasks", "model", "model_args", "judge", "config", "max_samples", "subset", "max_cost", "out", "forecast",
 )  # fmt: skip
 
 
@@ -601,6 +606,36 @@ class WithModelSettings(Options, heading="model"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WithCeilings(
+    Options,
+    heading="ceilings",
+    about="what answering may take; all answers are kept, and the same command goes on",
+):
+    """What the answers of the model under test, and of the models of roles, may take."""
+
+    max_cost: Annotated[
+        float | None,
+        Option(
+            "ask nothing that may take the run's answers over USD, those of earlier commands "
+            "included; needs the prices price_in and price_out",
+            metavar="USD",
+        ),
+    ] = None
+    max_tokens_total: Annotated[
+        int | None,
+        Option(
+            "ask nothing that may take the run's answers over N tokens, read and written, those "
+            "of earlier commands included",
+            metavar="N",
+        ),
+    ] = None
+    max_minutes: Annotated[
+        float | None,
+        Option("ask nothing more M minutes after this command began", metavar="M"),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class WithDataAndPrompts(Options, heading="data and prompts"):
     """What a model is asked, and in which words."""
 
@@ -628,6 +663,7 @@ class WithDataAndPrompts(Options, heading="data and prompts"):
 class Run(
     WithSubset,
     WithModelSettings,
+    WithCeilings,
     WithDataAndPrompts,
     WithCalibration,
     WithJudge,

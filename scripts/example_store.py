@@ -1,6 +1,7 @@
 """The example leaderboard's entries of answers that others published, made anew.
 
     python scripts/example_store.py --source ncbi-nlp/MedCalc-Bench=CLONE --source wyim/aci-bench=CLONE \
+        --source justlab-ai/oss-20b-aci-bench=CLONE \
         --data datasets [--store space/example-store]
 
 `published_answers.json` says where the answers lie: of each file repository, commit, path, SHA-256 and licence. A source is a clone
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
@@ -36,7 +37,7 @@ from medical_tasks.catalog import task_spec
 from medical_tasks.errors import MedicalTasksError, MissingError
 from medical_tasks.guard.policy import Attestation
 from medical_tasks.importing.matching import Questions, counts
-from medical_tasks.importing.published import PublishedAnswer
+from medical_tasks.importing.published import ERROR, PublishedAnswer
 from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.maintaining import check_store, verified_report
 from medical_tasks.leaderboard.storage import LocalStorage
@@ -59,6 +60,7 @@ TABLES = {
 }
 LONGEST_QUOTE = 8  # words in a row that a package may share with an answer
 ASKED = ("Calculator Name", "Patient Note", "Question")  # what prompts name of a row
+FAILED = "[FAILED]"  # in place of a note
 RECORDED = "right as recorded"  # of the answers that are to items of the task, in percent
 
 
@@ -67,6 +69,14 @@ class PaperFigure(TypedDict):
 
     where: str
     value: float
+
+
+class ModelFacts(TypedDict, total=False):
+    """What is known of a model; `parameters` in billions, the licence of its weights."""
+
+    open_weights: bool
+    parameters: float
+    licence: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +111,9 @@ class PublishedModel:
     reported: Mapping[str, float]  # by the source of these very answers, in percent
     paper: PaperFigure | None  # of the same model over all items
     note: str
+    settings: Mapping[str, float] = field(default_factory=dict)  # how the source asked
+    unknown: Sequence[str] | None = None  # the catalogue's where it has no others
+    facts: ModelFacts = field(default_factory=ModelFacts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +164,9 @@ def records(content: bytes, name: str) -> list[dict[str, str]]:
     if name.endswith(".csv"):
         csv.field_size_limit(len(content))
         return list(csv.DictReader(io.StringIO(text, newline="")))
+    if name.endswith(".json"):
+        listed: list[dict[str, str]] = json.loads(text)["predictions"]
+        return listed
     return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
@@ -160,6 +176,10 @@ def answers_of(task: TaskSpec, content: bytes, name: str) -> Iterator[PublishedA
         at = f"record {number}"
         if "encounter_id" in record:  # an id of the release, whose turns DocLens cuts otherwise
             yield PublishedAnswer(at=at, ids=(record["encounter_id"],), text=record["note"])
+            continue
+        if "prediction" in record:  # named by id and recording, as `D2N088-virtassist`
+            note = None if record["prediction"] == FAILED else record["prediction"]
+            yield PublishedAnswer(at=at, ids=(record["file"].partition("-")[0],), text=note)
             continue
         for answer in MEDCALC.published_answers(task, record):
             asked = "\n".join(record[name] for name in ASKED)
@@ -191,14 +211,16 @@ class AuthorsFile(PublishedSource):
             if match.item is not None:  # an early file asks one question twenty times
                 first.setdefault(match.item, match.answer)
         self.matched = {answer.at for answer in first.values()}
-        texts = {item: answer.text or "" for item, answer in first.items()}
+        texts = {item: each.text for item, each in first.items() if each.text is not None}
+        lost = dict.fromkeys(first.keys() - texts.keys(), ERROR)
         origin: JsonDict = {
             "kind": self.entry.organisation,
             "address": file.address,
             "licence": file.licence,
             "files": {file.name: file.sha256},
             "model": self.entry.model,
-            "unknown": list(self.unknown),
+            "settings": dict(self.entry.settings),
+            "unknown": list(self.unknown if self.entry.unknown is None else self.entry.unknown),
             "matched": counts(matches),
         }
         reported = [
@@ -209,7 +231,7 @@ class AuthorsFile(PublishedSource):
             reported.append(ReportedFigure(metric=RECORDED, value=share))
         return FoundRun(
             model=self.entry.model,
-            repeats=[FoundAnswers(texts=texts)],
+            repeats=[FoundAnswers(texts=texts, unanswered=lost)],
             origin=origin,
             reported=reported,
         )
@@ -283,9 +305,10 @@ def make_package(
         model=entry.model,
         organisation=entry.organisation,
         url=f"https://github.com/{entry.file.repository}",
-        notes=" ".join(
-            filter(None, (f"Answers that {entry.organisation}'s authors published.", entry.note))
-        ),
+        notes=" ".join(filter(None, (f"Answers published by {entry.organisation}.", entry.note))),
+        open_weights=entry.facts.get("open_weights"),
+        parameters=entry.facts.get("parameters"),
+        licence=entry.facts.get("licence", ""),
     )
     package = folder / "package.zip"
     options = VerifyOptions(data=data, responses=run)

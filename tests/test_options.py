@@ -23,6 +23,7 @@ from medical_tasks.cli.entry import main, verbs
 from medical_tasks.cli.parser import loaded, read
 from medical_tasks.construct.options import Decompose
 from medical_tasks.errors import UsageError
+from medical_tasks.importing.options import Import
 from medical_tasks.lab.options import Audit, Correlate, Errors, Meta
 from medical_tasks.leaderboard.options import (
     Export,
@@ -53,7 +54,9 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("decompose", Decompose, set(), set()),
     ("error_report", Errors, set(), set()),
     ("export", Export, set(), set()),
+    ("forecast", declared.Run, {"forecast"}, set()),
     ("gate", declared.Gate, set(), set()),
+    ("import_run", Import, set(), set()),
     ("judge_check", declared.JudgeCheck, set(), set()),
     ("keep_leaderboard", Leaderboard, set(), set()),
     ("launch", declared.Launch, set(), set()),

@@ -12,14 +12,15 @@ from typing import Final
 from medical_tasks.catalog import dataset_spec
 from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.guard import policy
-from medical_tasks.importing.matching import MATCHED, Match, Questions, Way, counts
+from medical_tasks.importing.matching import Match, Questions, Way, counts
 from medical_tasks.importing.options import Import
 from medical_tasks.importing.published import Published
 from medical_tasks.io.output import tell
+from medical_tasks.io.untrusted import is_plain, shown
 from medical_tasks.options import Score, parameters
 from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.evaluating import rescore
-from medical_tasks.runs.imported import FoundAnswers, FoundRun, PublishedSource
+from medical_tasks.runs.imported import MATCHED_BY, FoundAnswers, FoundRun, PublishedSource
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.spec import Item, TaskSpec
@@ -72,6 +73,13 @@ class _Files(PublishedSource):
 
     def __init__(self, arguments: Import, path: Path) -> None:
         self._kind, self._model, self._path = arguments.kind, arguments.model, path
+        stated = {"address": arguments.address, "licence": arguments.licence}
+        self._stated = {name: text for name, text in stated.items() if text}
+        address = arguments.address or "https://"
+        if not address.startswith("https://") or not is_plain(address):
+            raise UsageError(
+                f"--address {shown(address)}: must be an address that begins with https://."
+            )
         self.name = f"{arguments.kind} {path.resolve().name}"
 
     def found(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
@@ -80,7 +88,7 @@ class _Files(PublishedSource):
         self._check(task, published, matches)
         repeats = self._repeats(matches)
         model = one_line(published.model or self._model or "unknown", _NAME)
-        origin = _origin(self._kind, published, model, matches)
+        origin = _origin(self._kind, published, model, matches) | self._stated
         _tell(self._path, published, model, matches, len(repeats))
         return FoundRun(model=model, repeats=repeats, origin=origin, reported=published.reported)
 
@@ -148,7 +156,7 @@ class _Files(PublishedSource):
 
 def _origin(kind: str, published: Published, model: str, matches: Sequence[Match]) -> JsonDict:
     """Where the answers come from, and what nobody here knows of them, for the recipe."""
-    unknown = ["prompts"]
+    unknown = [] if published.prompts_told else ["prompts"]
     if not re.search(r"\d", published.harness):
         unknown.append("version of the harness")
     if "temperature" not in published.settings:
@@ -174,7 +182,7 @@ def _tell(
 ) -> None:
     """Says what was read, and how it was matched."""
     ways = counts(matches)
-    said = ", ".join(f"{ways[way]:,} by {way}" for way in MATCHED if way in ways)
+    said = ", ".join(f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways)
     several = f", {repeats} repeats" if repeats > 1 else ""
     tell(f"{path.name}: {len(matches):,} answers of {model} ({published.harness}): {said}{several}")
     for note in published.notes:

@@ -81,11 +81,13 @@ def read(path: Path, *, model: str | None = None) -> Published:
     aggregate = _aggregate(files, path, evaluations[0])
     library = _mapping(aggregate.get("eval_library"))
     names = [str(library.get(name) or "") for name in ("name", "version")]
+    names = [name for name in names if name != "unknown"]
     return Published(
         answers=list(_answers(own)),
         model=chosen,
         harness=" ".join(filter(None, names)) or "Every Eval Ever",
         task=own[0][1].evaluation_name,
+        prompts_told=all(record.input.formatted for _, record in own),
         settings=_settings(aggregate),
         reported=list(_reported(aggregate)),
         files=files.sha256,

@@ -33,7 +33,10 @@ _SETTINGS: Final = (
     "stop_sequences", "model_deployment", "instructions",
 )  # fmt: skip
 _WITHHELD: Final = ("[redacted]", "[encrypted_text")
-_ABOUT_ANSWERS: Final = ("num_", "inference_", "finish_reason", "logprob", "max_prob", "training_")
+_NO_SCORES: Final = (
+    "num_", "inference_", "finish_reason", "logprob", "max_prob", "training_", "batch_size",
+    "prompt_truncated", "input_", "output_",
+)  # fmt: skip
 """Begin the names of HELM's figures that are no scores."""
 
 
@@ -111,11 +114,13 @@ def read(path: Path) -> Published:
     files = Files(again=AGAIN)
     shown, state = _file(folder, "display_predictions.json"), _file(folder, "scenario_state.json")
     stats: list[Prediction] = []
+    states: list[RequestState] = []
     if shown is not None:
         stats = _list(files, Prediction, shown)
         answers = list(_shown_answers(files, folder, stats))
     elif state is not None:
-        answers = list(_state_answers(files, state))
+        states = _request_states(files, state)
+        answers = list(_state_answers(states))
     else:
         raise MissingError(f"{folder}: has no display_predictions.json. {AGAIN}")
     spec_file, notes = _file(folder, "run_spec.json"), []
@@ -126,12 +131,16 @@ def read(path: Path) -> Published:
         spec = files.check(RunSpec, files.json(spec_file), spec_file)
     if left := sum(1 for each in stats if each.perturbation):
         notes.append(f"{left} answers to questions that HELM changed are left out")
+    several = sum(1 for each in states if len((each.result or Result()).completions or ()) > 1)
+    if several:
+        notes.append(f"{several} answers have several completions; the first is taken")
     adapter = spec.adapter_spec or {}
     return Published(
         answers=answers,
         model=str(adapter.get("model") or ""),
         harness="HELM",
         task=spec.name,
+        prompts_told=bool(adapter.get("instructions")),
         settings=_settings(adapter),
         reported=list(_reported(files, folder, stats)),
         files=files.sha256,
@@ -178,13 +187,19 @@ def _shown_answers(
         )
 
 
-def _state_answers(files: Files, path: Path) -> Iterator[PublishedAnswer]:
+def _request_states(files: Files, path: Path) -> list[RequestState]:
     content = files.json(path)
     states = content.get("request_states") if isinstance(content, Mapping) else None
     if not isinstance(states, list) or not states:
         raise UsageError(f"{path}: has no request_states. {AGAIN}")
-    for number, value in enumerate(states, start=1):
-        state = files.check(RequestState, value, path, f"request state {number}")
+    return [
+        files.check(RequestState, value, path, f"request state {number}")
+        for number, value in enumerate(states, start=1)
+    ]
+
+
+def _state_answers(states: Sequence[RequestState]) -> Iterator[PublishedAnswer]:
+    for number, state in enumerate(states, start=1):
         if state.instance.perturbation:
             continue
         text, reason, cut = _completed(state.result)
@@ -241,6 +256,6 @@ def _reported(
         return
     for stat in _list(files, Stat, path):
         name = str(stat.name.get("name"))
-        scores = name in named if named else not name.startswith(_ABOUT_ANSWERS)
-        if scores and not stat.name.get("perturbation") and is_number(stat.mean):
+        score = not name.startswith(_NO_SCORES) and (not named or name in named)
+        if score and not stat.name.get("perturbation") and is_number(stat.mean):
             yield {"metric": name, "value": float(stat.mean)}

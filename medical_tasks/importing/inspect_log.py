@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
+from medical_tasks.importing.matching import id_values
 from medical_tasks.importing.opening import Archive, Files, only_file
 from medical_tasks.importing.published import (
     ERROR,
@@ -142,12 +143,11 @@ def _of_json(files: Files, path: Path) -> tuple[Header, list[Sample]]:
 
 def _answer(sample: Sample) -> PublishedAnswer:
     metadata = sample.metadata or {}
-    keys = [str(value) for value in metadata.values() if isinstance(value, str | int)]
     asked = sample.input if isinstance(sample.input, str) else _chat(sample)
     text, reason, cut = _said(sample)
     return PublishedAnswer(
         at=f"sample {sample.id}, epoch {sample.epoch}",
-        ids=(str(sample.id), *keys),
+        ids=(str(sample.id), *id_values(metadata)),
         questions=tuple(filter(None, (_resolved(sample, asked),))),
         repeat=sample.epoch,
         cut=cut,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
-from medical_tasks.importing.matching import text_values
+from medical_tasks.importing.matching import id_values, text_values
 from medical_tasks.importing.opening import MOST_RECORDS, Files, only_file
 from medical_tasks.importing.published import NO_ANSWER, Published, PublishedAnswer
 from medical_tasks.io.files import readable
@@ -45,7 +45,7 @@ def read(path: Path) -> Published:
     if path.is_dir():
         found = sorted(path.rglob(f"{_DETAILS}*.parquet"))
         path = only_file(path, found, wanted="files of details (details_*.parquet)", again=AGAIN)
-    answers = []
+    answers: list[PublishedAnswer] = []
     for number, row in enumerate(_rows(path), start=1):
         at = f"row {number}"
         doc = files.check(Doc, row["doc"], path, at)
@@ -98,13 +98,12 @@ def _answers(path: Path, at: str, doc: Doc, response: Response) -> Iterator[Publ
             "scored. Give the details of a task that writes its answers."
         )
     specific = _specific(doc.specific)
-    ids = [str(value) for value in specific.values() if isinstance(value, str | int)]
     # Our own questions and lighteval's are the document's, and rows may be kept beside it.
     questions = (doc.query, doc.original_query or "", text_values(specific))
     for number, text in enumerate(texts, start=1):
         yield PublishedAnswer(
             at=at,
-            ids=tuple(each for each in ids if len(each) <= 200),
+            ids=id_values(specific),
             questions=tuple(filter(None, questions)),
             text=text,
             reason=NO_ANSWER if text is None else "",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.importing.matching import text_values
+from medical_tasks.importing.matching import id_values, text_values
 from medical_tasks.importing.opening import Files, only_file
 from medical_tasks.importing.published import NO_ANSWER, Published, PublishedAnswer
 from medical_tasks.io.forms import OpenForm
@@ -64,20 +64,15 @@ def read(path: Path) -> Published:
 def _answers(sample: Sample, path: Path, at: str) -> Iterator[PublishedAnswer]:
     doc = sample.doc if isinstance(sample.doc, Mapping) else {}
     questions = [text_values(doc), *_prompts(sample.arguments)]
-    ids = [str(value) for value in doc.values() if _may_be_id(value)]
     for number, text in enumerate(_texts(sample.resps, path, at), start=1):
         yield PublishedAnswer(
             at=f"{at} (doc_id {sample.doc_id})",
-            ids=tuple(ids),
+            ids=id_values(doc),
             questions=tuple(filter(None, questions)),
             text=text,
             reason=NO_ANSWER if text is None else "",
             repeat=number,
         )
-
-
-def _may_be_id(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) <= 200
 
 
 def _texts(replies: Sequence[Any], path: Path, at: str) -> Sequence[str | None]:

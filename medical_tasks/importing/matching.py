@@ -18,13 +18,20 @@ from medical_tasks.errors import MedicalTasksError
 from medical_tasks.importing.published import PublishedAnswer
 from medical_tasks.spec import Item, TaskSpec
 
-Way = Literal["id", "text", "id alone", "ambiguous", "asks otherwise", "unknown"]
-"""How an answer was matched: `id alone` where the source has no question to compare."""
-MATCHED: Final[tuple[Way, ...]] = ("id", "text", "id alone")
+Way = Literal[
+    "id", "text", "id and bare question", "id alone", "ambiguous", "asks otherwise", "unknown"
+]
+"""How an answer was matched: `id and bare question` where the source has no documents to compare,
+`id alone` where it has no question."""
 
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d\u2032\u2033", "''\"\"'\"")
+_QUESTION: Final = "question"
+_ID_NAMES: Final = ("id", "number", "key", "index", "no")
+_LONGEST_ID: Final = 200
 _ANCHOR: Final = 40
 """Characters of an item's longest text by which candidates are looked up."""
+_BARE: Final = 1.5
+"""A question that is at most so many times as long as the item's own has no documents in it."""
 _ENOUGH: Final = 0.9
 """The share of a list's texts (sentences of a dialogue) that a question must hold: another harness
 may have cut them otherwise."""
@@ -45,6 +52,7 @@ class _Asked:
 
     texts: tuple[str, ...]
     lists: tuple[tuple[str, ...], ...] = ()
+    question: str = ""
 
     @property
     def longest(self) -> str:
@@ -61,6 +69,11 @@ class _Asked:
     @property
     def whole(self) -> str:
         return "\0".join((*self.texts, *(text for each in self.lists for text in each)))
+
+    def is_bare_in(self, question: str) -> bool:
+        """Whether a question is this one without its documents."""
+        bare = len(question) <= _BARE * len(self.question)
+        return bare and bool(self.question) and self.question in question
 
     def is_part_of(self, other: _Asked) -> bool:
         """Whether whatever holds the other holds this too, and it is shorter."""
@@ -106,6 +119,9 @@ class Questions:
             if len(holding) == 1:
                 return Match(answer=answer, item=holding[0], way="text")
             several = several or len(holding) > 1
+            bare = [name for name in named if self._asked[name].is_bare_in(question)]
+            if bare:
+                return Match(answer=answer, item=bare[0], way="id and bare question")
         way: Way = "ambiguous" if several else "asks otherwise" if named else "unknown"
         return Match(answer=answer, item=None, way=way)
 
@@ -149,15 +165,21 @@ def _asked_texts(task: TaskSpec, items: Sequence[Item]) -> Iterator[tuple[str, _
         texts = [folded(value) for name in names if isinstance(value := item.fields.get(name), str)]
         lists = [_list(item.fields.get(name)) for name in names]
         asked = _Asked(
-            texts=tuple(filter(None, texts)), lists=tuple(each for each in lists if each)
+            texts=tuple(filter(None, texts)),
+            lists=tuple(each for each in lists if each),
+            question=folded(str(item.fields.get(_QUESTION) or "")) if _QUESTION in names else "",
         )
         if asked.texts or asked.lists:
             yield item.id, asked
 
 
 def _asked_fields(task: TaskSpec, items: Sequence[Item]) -> list[str]:
-    """The fields that stand in the question of every item that has them."""
-    names = list(dict.fromkeys(name for item in items for name in item.fields))
+    """The fields that stand in the question of every item that has them, and tell items apart."""
+    names = [
+        name
+        for name in dict.fromkeys(name for item in items for name in item.fields)
+        if len(items) == 1 or len({repr(item.fields.get(name)) for item in items}) > 1
+    ]
     try:
         prompts = prompt_set(task, "own", None, arguments={})
         questions = [
@@ -185,6 +207,24 @@ def _list(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
         return ()
     return tuple(filter(None, map(folded, value)))
+
+
+def id_values(record: Mapping[str, object]) -> tuple[str, ...]:
+    """The values of a row that may be an item's id, by the names of their fields.
+
+    Example: `id_values({"Row Number": 7, "Question": "...", "answer": "12"})` is `("7",)`.
+    """
+    values = (value for name, value in record.items() if _names_an_id(name))
+    return tuple(str(value) for value in values if _may_be_id(value))
+
+
+def _names_an_id(name: str) -> bool:
+    return folded(name).endswith(_ID_NAMES)
+
+
+def _may_be_id(value: object) -> bool:
+    plain = isinstance(value, str | int) and not isinstance(value, bool)
+    return plain and len(str(value)) <= _LONGEST_ID
 
 
 def text_values(record: Mapping[str, object]) -> str:

@@ -49,6 +49,11 @@ class Import(WithJudge, WithAttestation, first=_FIRST):
             metavar="NAME",
         ),
     ] = None
+    address: Annotated[
+        str | None,
+        Option("where the files are published (https://...), for the recipe", metavar="URL"),
+    ] = None
+    licence: Annotated[str | None, Option("of the files, for the recipe", metavar="L")] = None
     split: Annotated[
         str | None,
         Option("split that was answered, or a+b, instead of the task's own", metavar="NAME"),

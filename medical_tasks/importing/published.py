@@ -48,6 +48,7 @@ class Published:
         model: as the source names it; "" where it does not.
         harness: its name and version, such as `inspect_ai 0.3.285`; "" where the files do not say.
         task: what the source calls the task; "" where it does not.
+        prompts_told: whether the files have the prompts, and not the bare questions alone.
         settings: how the model was asked, as far as the files say.
         reported: the source's own figures.
         files: the SHA-256 of what was read, by file name.
@@ -58,6 +59,7 @@ class Published:
     model: str = ""
     harness: str = ""
     task: str = ""
+    prompts_told: bool = True
     settings: Json = field(default_factory=dict)
     reported: Sequence[ReportedFigure] = ()
     files: Mapping[str, str] = field(default_factory=dict)

@@ -119,6 +119,14 @@ class Store:
         with self._disk():
             self._connection.execute(_PUT_FIRST if first else _PUT, (kind, key, text))
 
+    def holds(self, kind: str) -> bool:
+        """Says whether there is any record of a kind."""
+        with self._disk():
+            row = self._connection.execute(
+                "SELECT 1 FROM records WHERE kind = ? LIMIT 1", (kind,)
+            ).fetchone()
+        return row is not None
+
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Reads the records that are there, by key."""
         wanted = list(keys)

@@ -16,7 +16,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
-    from medical_tasks.judges.budget import RunBudget
+    from medical_tasks.models.budget import RunBudget
 
 Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "not_entailment")

@@ -5,18 +5,26 @@ Every request, retries included, asks the budget before it is sent.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
-from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.batch_provider import Line, Sent
 from medical_tasks.models.batches import Batches
+from medical_tasks.models.budget import (
+    SPENT,
+    Amount,
+    Ceiling,
+    Reserved,
+    RunBudget,
+    Till,
+    admitted,
+    estimate_chat,
+)
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -29,6 +37,7 @@ from medical_tasks.models.chat_client import (
 from medical_tasks.models.endpoint import PREFIX, EndpointModel, open_endpoint
 from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, ServedModel, open_served
+from medical_tasks.models.spending import taken_by
 
 CONCURRENCY: Final = 32
 """Requests in flight at each replica when none are named: judged statements are short."""
@@ -97,9 +106,9 @@ class ChatJudge(Backend):
             if self._batches is not None:
                 self._answer_in_batches(self._batches, settings, calls, budget, on_reply)
                 return
-            desk = _Desk(budget)
-            left = self._round(settings, self._groups(calls), desk, on_reply)
-            self._round(settings, [(call,) for call in left], desk, on_reply)
+            till = Till(Ceiling(budget))
+            left = self._round(settings, self._groups(calls), till, on_reply)
+            self._round(settings, [(call,) for call in left], till, on_reply)
 
     def _groups(self, calls: Sequence[Call]) -> list[_Group]:
         groups: dict[Any, list[Call]] = {}
@@ -110,7 +119,7 @@ class ChatJudge(Backend):
         return [tuple(group) for group in groups.values()]
 
     def _round(
-        self, settings: ChatSettings, groups: Sequence[_Group], desk: _Desk, on_reply: OnReply
+        self, settings: ChatSettings, groups: Sequence[_Group], till: Till, on_reply: OnReply
     ) -> Sequence[Call]:
         """Asks once for each group.
 
@@ -119,7 +128,7 @@ class ChatJudge(Backend):
         alone: list[Call] = []
 
         async def ask(client: ChatClient, group: _Group) -> Completion | None:
-            return await self._ask(client, group, desk)
+            return await self._ask(client, group, till)
 
         def deliver(group: _Group, outcome: Completion | CallFailed | None) -> None:
             keys = [call.key for call in group]
@@ -142,15 +151,13 @@ class ChatJudge(Backend):
         Again for those that shared a request and got none of it, or that the budget held back.
         """
         waiting = {call.key: call for call in calls}
-        admitted: dict[str, tuple[int, int]] = {}  # estimated tokens, by a request's first key
+        reserved = Reserved(budget)
 
         def lines(keys: Collection[str]) -> Iterator[Line]:
             for group in self._groups([waiting[key] for key in keys]):
-                prompt, output = _estimate(group)
-                if not budget.admit(prompt_tokens=prompt, output_tokens=output):
-                    continue
                 first = group[0]
-                admitted[first.key] = prompt, output
+                if not reserved.admit(first.key, _most(group)):
+                    continue
                 body = completion_body(
                     settings,
                     first.messages,
@@ -165,9 +172,7 @@ class ChatJudge(Backend):
                 on_reply(reply)
 
         def deliver(keys: Sequence[str], outcome: Completion | CallFailed) -> None:
-            if keys[0] in admitted:
-                prompt, output = admitted.pop(keys[0])
-                budget.settle(prompt_tokens=prompt, output_tokens=output, used=_used(outcome))
+            reserved.settle(keys[0], _used(outcome))
             if _too_many(keys, outcome):
                 self._shares = False
                 return
@@ -180,30 +185,28 @@ class ChatJudge(Backend):
             batches.ask(sent, lines, deliver)
             if len(waiting) == before and self._shares == shared:
                 for key in list(waiting):
-                    hear(NoReply(key=key, reason="budget spent"))
+                    hear(NoReply(key=key, reason=SPENT))
 
-    async def _ask(self, client: ChatClient, group: _Group, desk: _Desk) -> Completion | None:
+    async def _ask(self, client: ChatClient, group: _Group, till: Till) -> Completion | None:
         """Sends one request for a group; None when its calls have to be asked singly."""
         if len(group) > 1 and not self._shares:
             return None
         first = group[0]
         tokens = first.question.max_tokens
-        prompt, output = _estimate(group)
-        spending = _Spending(desk, prompt=prompt, output=output)
         try:
             completion = await client.complete(
                 first.messages,
                 max_tokens=tokens,
                 n=len(group),
                 extra=self._asked_with(first),
-                spending=spending,
+                spending=till.call(_most(group)),
             )
         except CallFailed as failed:
             # Several at once can be too much for a server, or for what is left of the budget, where
             # one is not.
-            if len(group) == 1 or failed.reason not in (*_MAY_TAKE_ONE, "budget spent"):
+            if len(group) == 1 or failed.reason not in (*_MAY_TAKE_ONE, SPENT):
                 raise
-            self._shares = self._shares and failed.reason == "budget spent"
+            self._shares = self._shares and failed.reason == SPENT
             return None
         if len(completion.choices) == 1 < len(group):
             self._shares = False
@@ -222,10 +225,10 @@ class ChatJudge(Backend):
         self._place.close()
 
 
-def _estimate(group: _Group) -> tuple[int, int]:
+def _most(group: _Group) -> Amount:
     """Tokens of the prompt and of all replies of one request, rather above."""
     first = group[0]
-    return estimate_chat(first.messages), first.question.max_tokens * len(group)
+    return Amount(estimate_chat(first.messages), first.question.max_tokens * len(group))
 
 
 def _too_many(keys: Sequence[str], outcome: Completion | CallFailed) -> bool:
@@ -234,13 +237,13 @@ def _too_many(keys: Sequence[str], outcome: Completion | CallFailed) -> bool:
     return failed and len(keys) > 1
 
 
-def _used(outcome: Completion | CallFailed) -> int | None:
-    """Tokens that a request of a batch took; None where nobody knows."""
+def _used(outcome: Completion | CallFailed) -> Amount | None:
+    """What a request of a batch took; None where nobody knows."""
     if isinstance(outcome, CallFailed):
-        return 0
+        return Amount()
     if outcome.prompt_tokens is None or outcome.output_tokens is None:
         return None
-    return outcome.prompt_tokens + outcome.output_tokens
+    return Amount(outcome.prompt_tokens, outcome.output_tokens)
 
 
 def _told(keys: Sequence[str], outcome: Completion | CallFailed, on_reply: OnReply) -> int:
@@ -269,37 +272,6 @@ def _told(keys: Sequence[str], outcome: Completion | CallFailed, on_reply: OnRep
             )
         )
     return min(len(keys), len(outcome.choices))
-
-
-@dataclass
-class _Desk:
-    budget: RunBudget
-    under_way: int = 0
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-
-
-@dataclass
-class _Spending:
-    """One call's requests; a refusal is final only when none of the round's own is in flight."""
-
-    desk: _Desk
-    prompt: int
-    output: int
-
-    async def admit(self) -> bool:
-        while not self.desk.budget.admit(prompt_tokens=self.prompt, output_tokens=self.output):
-            if not self.desk.under_way:
-                return False
-            await self.desk.ended.wait()
-        self.desk.under_way += 1
-        return True
-
-    def settle(self, used: int | None) -> None:
-        desk = self.desk
-        desk.budget.settle(prompt_tokens=self.prompt, output_tokens=self.output, used=used)
-        desk.under_way -= 1
-        desk.ended.set()
-        desk.ended = asyncio.Event()
 
 
 def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJudge:
@@ -344,34 +316,22 @@ class LocalJudge(Backend):
 
         Calls that the budget refuses are tried again after each batch.
         """
-        waiting = list(calls)
-        while waiting:
-            admitted = {
-                call.key: call
-                for call in waiting
-                if budget.admit(
-                    prompt_tokens=estimate_chat(call.messages),
-                    output_tokens=call.question.max_tokens,
-                )
-            }
-            waiting = [call for call in waiting if call.key not in admitted]
-            if not admitted:
-                for call in waiting:
-                    on_reply(NoReply(key=call.key, reason="budget spent"))
-                return
-            self._generate(admitted, budget, on_reply)
+
+        def refuse(call: Call) -> None:
+            on_reply(NoReply(key=call.key, reason=SPENT))
+
+        for group in admitted(calls, _most_of, budget, refuse):
+            self._generate({call.key: call for call in group}, budget, on_reply)
 
     def _generate(self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply) -> None:
         def on_result(result: Answer | Failure) -> None:
-            call = calls[result.key]
-            prompt, output = estimate_chat(call.messages), call.question.max_tokens
+            most = _most_of(calls[result.key])
             if isinstance(result, Failure):
-                budget.settle(prompt_tokens=prompt, output_tokens=output, used=0)
+                budget.settle(most, Amount())
                 on_reply(NoReply(key=result.key, reason=result.reason, attempts=1))
                 return
             read, written = result.prompt_tokens, result.output_tokens
-            used = None if written is None else (prompt if read is None else read) + written
-            budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
+            budget.settle(most, taken_by(result, most, None))
             text, finish = result.text, result.finish
             on_reply(
                 Reply(
@@ -398,3 +358,8 @@ class LocalJudge(Backend):
     def close(self) -> None:
         """Frees the model's memory."""
         self._model.close()
+
+
+def _most_of(call: Call) -> Amount:
+    """An upper estimate of what one reply takes."""
+    return Amount(estimate_chat(call.messages), call.question.max_tokens)

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
-from medical_tasks.judges.budget import RunBudget, estimate_chat
+from medical_tasks.models.budget import SPENT, Amount, RunBudget, estimate_chat
 from medical_tasks.models.checkpoint import MESSAGES
+from medical_tasks.models.knock import TRIES, proxy_for, unreachable
 from medical_tasks.models.opener import CHAT_OPTIONS, Reader, read_options
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class InspectJudge(Backend):
             return
         if self._model is None:
             self._model = self._open()
+        self._reach(self._model)
         reason, row = "", 0
         with contextlib.closing(self._outcomes(self._model, calls, budget)) as outcomes:
             for outcome in outcomes:
@@ -112,6 +114,19 @@ class InspectJudge(Backend):
                     raise MissingError(
                         MESSAGES["inspect"].format(name=self.name, row=row, reason=reason)
                     )
+
+    def _reach(self, model: Model) -> None:
+        """Ends the asking when nothing accepts a connection at the provider's address, where that is known."""
+        client = getattr(model.api, "client", None)
+        url = str(getattr(client, "base_url", "") or self._values.get("base_url") or "").rstrip("/")
+        if self._any_reply or not url.startswith("http") or proxy_for(url):
+            return
+        troubles = self._started().call(unreachable, [url])
+        if troubles:
+            raise MissingError(
+                f"nothing answers at {url} ({self.name}): {troubles[url]}; given up after {TRIES} "
+                "attempts. Start the server, or correct the base URL."
+            )
 
     def _outcomes(
         self, model: Model, calls: Sequence[Call], budget: RunBudget
@@ -172,9 +187,10 @@ class InspectJudge(Backend):
             GenerateConfig,
         )
 
-        prompt, longest = estimate_chat(call.messages), call.question.max_tokens
-        if not budget.admit(prompt_tokens=prompt, output_tokens=longest):
-            return NoReply(key=call.key, reason="budget spent")
+        longest = call.question.max_tokens
+        most = Amount(estimate_chat(call.messages), longest)
+        if not budget.admit(most):
+            return NoReply(key=call.key, reason=SPENT)
         seed = self._values.get("seed")
         config = GenerateConfig(max_tokens=longest, seed=None if seed is None else seed + call.vote)
         kinds = {
@@ -190,20 +206,20 @@ class InspectJudge(Backend):
             kinds[each["role"]](content=text)
             for each, text in zip(call.messages, texts, strict=True)
         ]
-        used: int | None = None
+        used: Amount | None = None
         try:
             async with asyncio.timeout(self._values["total_time"]):
                 output = await model.generate(chat, config=config)
             if output.usage is not None:
-                used = output.usage.input_tokens + output.usage.output_tokens
+                used = Amount(output.usage.input_tokens, output.usage.output_tokens)
         except (
             Exception
         ) as error:  # each provider raises its own library's; nothing of ours runs inside
             reason = _reason(error)
-            used = 0 if reason == "connection" else None
+            used = Amount() if reason == "connection" else None
             return NoReply(key=call.key, reason=reason, attempts=1)
         finally:
-            budget.settle(prompt_tokens=prompt, output_tokens=longest, used=used)
+            budget.settle(most, used)
         return _outcome(call, output)
 
     def _open(self) -> Model:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Pair, Reply
-from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import plan_windows
 from medical_tasks.models import encoder
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.checkpoint import (
     MESSAGES,
     Checkpoint,

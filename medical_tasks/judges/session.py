@@ -34,9 +34,10 @@ from medical_tasks.judges.base import (
     Verdict,
     ask_in_batches,
 )
-from medical_tasks.judges.budget import RunBudget, forecast, foresee
+from medical_tasks.judges.budget import forecast, foresee
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
 from medical_tasks.models.batch_journal import JOURNAL
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 

@@ -20,6 +20,7 @@ from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import MIB, Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
 from medical_tasks.report.entries import Entry, Recipe
+from medical_tasks.report.tables import reported_said
 from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.runs.results import Json
 from medical_tasks.spec import TaskSpec
@@ -72,6 +73,8 @@ def marks(entry: Entry) -> list[str]:
     share = _share(entry)
     if imported := mapping(recipe.get("imported")):
         sentences.append(_published_words(imported))
+        if figures := reported_said(entry):
+            sentences.append(f"Reported by the source: {figures}.")
         if share < RANKED_COVERAGE:
             scored, asked = entry["coverage"]["scored"], entry["coverage"]["asked"]
             sentences.append(

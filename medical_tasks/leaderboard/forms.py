@@ -179,6 +179,10 @@ class Imported(OpenForm):
     """Where answers come from that this suite did not ask for."""
 
     address: Annotated[str, Field(max_length=_LONGEST_URL), AfterValidator(_address)] = ""
+    licence: Annotated[Plain, Field(max_length=64)] = ""
+    files: dict[str, Hash] = Field({})
+    unknown: list[Plain] = Field([], max_length=20)
+    matched: Counts = Field({})
 
 
 class Recipe(Form):

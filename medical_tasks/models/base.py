@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from medical_tasks.errors import UsageError
+from medical_tasks.models.budget import Ceiling
 from medical_tasks.spec import Message
 
 
@@ -134,6 +135,10 @@ class Model(Protocol):
     # base URL the text is sent to, of replicas all with a space between, or None when the model
     # runs in this process
     endpoint: str | None = None
+    # what it may still spend, None for no limit: what is not admitted is a Failure "budget spent"
+    ceiling: Ceiling | None = None
+    # whether `lengths` asks nobody, so that it may be called where nothing is to be asked
+    measures_alone: bool = False
     is_main: bool = True  # False in all but the first process of a distributed run; only the main one writes and prints
 
     def share(self, keys: list[str]) -> list[str]:
@@ -161,6 +166,17 @@ class Model(Protocol):
         None for all when the model cannot tell.
         """
         ...
+
+    def longest(self, request: Request) -> int:
+        """Most tokens of an answer, those of reasoning included, as the model is asked."""
+        return request.max_new_tokens
+
+    def counted(self, requests: Sequence[Request]) -> list[int] | None:
+        """Counts the tokens of requests with the model's own tokenizer; asks nobody.
+
+        None where the tokenizer is not at hand.
+        """
+        return None
 
     def ask_in_batches(self, journal: Path) -> None:
         """Has `generate` ask in batches from now on, noted in a journal (`models.batches`)."""

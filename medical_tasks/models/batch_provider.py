@@ -142,7 +142,8 @@ class Provider:
 
         def is_it(batch: Batch) -> bool:
             named = (batch.metadata or {}).get(_NAME) == entry.id
-            return named or bool(entry.file and batch.input_file_id == entry.file)
+            of_file = entry.file != "" and _stated(batch, "input_file_id") == entry.file
+            return named or of_file
 
         async def ask(api: AsyncOpenAI) -> str:
             return await _first(api.batches.list(limit=_PAGE), is_it, since=entry.made)
@@ -153,7 +154,7 @@ class Provider:
         """Looks for an upload that may have arrived, by its name; "" for none."""
 
         def is_it(file: FileObject) -> bool:
-            return file.filename == entry.upload_name
+            return _stated(file, "filename") == entry.upload_name
 
         async def ask(api: AsyncOpenAI) -> str:
             listed = api.files.list(purpose="batch", limit=_PAGE)
@@ -268,27 +269,34 @@ async def _first(
     async for each in entries:
         if is_it(each):
             return each.id
-        if (each.created_at or 0) < since - _CLOCKS_DIFFER_S:
+        made = _stated(each, "created_at")
+        if isinstance(made, int) and made < since - _CLOCKS_DIFFER_S:
             break  # the newest come first
     return ""
 
 
+def _stated(made: object, name: str) -> object:
+    """What a reply states; the library makes an object without it where a server leaves it out."""
+    return getattr(made, name, None)
+
+
 def _id_of(made: Batch | FileObject) -> str:
-    name = getattr(made, "id", None)
+    name = _stated(made, "id")
     if not isinstance(name, str) or not name:
         raise CallFailed("no batch", "HTTP 200 with a body that names no id", attempts=1)
     return name
 
 
 def _read_status(batch: Batch) -> Status:
-    state = getattr(batch, "status", None)
+    state = _stated(batch, "status")
     if not isinstance(state, str):
         raise CallFailed("no batch", "HTTP 200 with a body that is no batch", attempts=1)
-    counts, errors = batch.request_counts, batch.errors
+    errors = batch.errors
+    counts = [_stated(batch.request_counts, name) for name in ("completed", "failed")]
     files = (batch.output_file_id, batch.error_file_id)
     return Status(
         state=state.lower(),
-        done=0 if counts is None else counts.completed + counts.failed,
+        done=sum(whole_number(count) or 0 for count in counts),
         files=tuple(file for file in files if file),
         faults=tuple(
             (each.code or "", each.message or "")

@@ -23,6 +23,9 @@ from medical_tasks.models.chat_reply import REDIRECT
 GIVE_UP_AFTER = 8
 """Calls that fail in the same hopeless way, with no answer between them, before the rest is not even tried."""
 
+SLOW_S = 5.0
+"""Seconds without any answer after which that is said."""
+
 _KEPT = "Finished answers are kept: the same command goes on from there."
 
 _KEY_REFUSED = "the endpoint {} refused the key"
@@ -188,15 +191,32 @@ class _Pool(Generic[Job, Result]):
         self._task = asyncio.current_task()
         self._running.set()
         waiting = iter(self._jobs)
-        async with ChatClient(self._settings) as client:
-            try:
-                async with asyncio.TaskGroup() as workers:
-                    # One worker a slot, not one task a job: memory does not grow with the number of
-                    # jobs.
-                    for _ in range(min(self._settings.concurrency, len(self._jobs))):
-                        workers.create_task(self._worker(client, waiting))
-            except BaseExceptionGroup as errors:
-                raise errors.exceptions[0] from None
+        slow = asyncio.create_task(self._say_slow())
+        try:
+            async with ChatClient(self._settings) as client, asyncio.TaskGroup() as workers:
+                # One worker a slot, not one task a job: memory does not grow with the number of
+                # jobs.
+                for _ in range(min(self._settings.concurrency, len(self._jobs))):
+                    workers.create_task(self._worker(client, waiting))
+        except CallFailed as failed:  # nobody is there
+            raise explained(self._settings, failed) from None
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            slow.cancel()
+
+    async def _say_slow(self) -> None:
+        """Says after a while that a server, which is there, has not answered anything yet."""
+        await asyncio.sleep(SLOW_S)
+        if any(replica.answered for replica in self._settings.known.values()):
+            return
+        where, limit = ", ".join(self._settings.addresses), self._settings.timeout
+        print(
+            f"waiting for {where}: connected, and no answer yet; each attempt may take "
+            f"timeout={limit:g} s",
+            file=sys.stderr,
+            flush=True,
+        )
 
     async def _worker(self, client: ChatClient, waiting: Iterator[Job]) -> None:
         for job in waiting:

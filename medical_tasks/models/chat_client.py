@@ -141,10 +141,12 @@ class Spending(Protocol):
         """Says whether the request may be sent; may wait for others to end."""
         ...
 
-    def settle(self, used: int | None) -> None:
+    def settle(self, reply: Reply | None, *, free: bool = False) -> None:
         """Told once for each request admitted, when it has ended.
 
-        Its tokens, None when nobody knows.
+        Args:
+            reply: what it brought, None for nothing; then nobody knows what it took.
+            free: it took nothing, since it never arrived or was refused.
         """
         ...
 
@@ -204,7 +206,14 @@ class ChatClient:
             await self._wire.meet()
         except BaseException as error:
             await self.__aexit__()
-            raise error.reason if isinstance(error, Ended) else error from None
+            if not isinstance(error, Ended):
+                raise
+            if isinstance(error.reason, MedicalTasksError):
+                raise error.reason from None
+            failure = error.reason
+            raise CallFailed(
+                failure.reason, failure.detail, attempts=0, every_call=failure.every_call
+            ) from None
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -29,6 +29,7 @@ from medical_tasks.models.base import (
 )
 from medical_tasks.models.batch_provider import Line, Sent
 from medical_tasks.models.batches import Batches
+from medical_tasks.models.budget import SPENT, Amount, Ceiling, Reserved, RunBudget, Till
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -52,6 +53,7 @@ from medical_tasks.models.opener import (
     read_options,
 )
 from medical_tasks.models.refusals import Adaptations
+from medical_tasks.models.spending import most_of, refusal, taken_by
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
@@ -60,6 +62,10 @@ _NO_KEY = "none"  # sent where no key is known; servers that check keys answer 4
 
 _Text = tuple[Message, ...] | str
 """What is counted: a chat ready for its answer, or a text alone."""
+
+
+_Asker = Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]
+"""Asks about one request."""
 
 
 class EndpointModel(Model):
@@ -112,15 +118,22 @@ class EndpointModel(Model):
             self._generate_in_batches(self._batches, requests, on_result)
             return
 
-        async def ask(client: ChatClient, request: Request) -> Completion:
-            return await client.complete(
-                request.messages,
-                max_tokens=request.max_new_tokens,
-                stop=request.stop,
-                extra=self.fields(request.repeat - 1),
-            )
+        def asker(_: ChatSettings, till: Till | None) -> _Asker:
+            async def ask(client: ChatClient, request: Request) -> Completion:
+                return await client.complete(
+                    request.messages,
+                    max_tokens=request.max_new_tokens,
+                    stop=request.stop,
+                    extra=self.fields(request.repeat - 1),
+                    spending=None if till is None else till.call(self._most(request, till)),
+                )
 
-        self._run(requests, lambda _: ask, on_result)
+            return ask
+
+        self._run(requests, asker, on_result)
+
+    def _most(self, request: Request, till: Till) -> Amount:
+        return most_of(request, till.prices, self.longest(request))
 
     def fields(self, later: int = 0) -> dict[str, object]:
         """The fields of a request's body that decide the answer.
@@ -140,14 +153,20 @@ class EndpointModel(Model):
     def _generate_in_batches(
         self, batches: Batches, requests: Sequence[Request], on_result: OnResult
     ) -> None:
-        asked = {request.key: request for request in requests}
-        sent = {
-            key: Sent(texts=texts_of(request.messages), stop=request.stop)
-            for key, request in asked.items()
-        }
+        """Asks in batches until all is answered, or the ceiling lets nothing more through."""
+        waiting = {request.key: request for request in requests}
+        ceiling = self.ceiling or Ceiling(RunBudget())
+        reserved = Reserved(ceiling.budget)
+
+        def most(request: Request) -> Amount:
+            return most_of(request, ceiling.prices, self.longest(request))
 
         def lines(keys: Collection[str]) -> Iterator[Line]:
-            for request in (asked[key] for key in keys):
+            for key in waiting.keys() - set(keys):  # in batches of earlier commands
+                reserved.hold(key, most(waiting[key]))
+            for request in (waiting[key] for key in keys):
+                if not reserved.admit(request.key, most(request)):
+                    continue
                 body = completion_body(
                     self._settings,
                     request.messages,
@@ -158,10 +177,26 @@ class EndpointModel(Model):
                 yield Line(keys=(request.key,), body=body)
 
         def deliver(keys: Sequence[str], outcome: Completion | CallFailed) -> None:
-            if keys[0] in asked:
-                on_result(_result(asked[keys[0]], outcome))
+            request = waiting.pop(keys[0], None)
+            if request is None:
+                return
+            result = _result(request, outcome)
+            used = Amount()
+            if isinstance(result, Answer):
+                used = taken_by(result, most(request), ceiling.prices)
+            reserved.settle(request.key, used)
+            on_result(result)
 
-        batches.ask(sent, lines, deliver)
+        while before := len(waiting):
+            sent = {
+                key: Sent(texts=texts_of(request.messages), stop=request.stop)
+                for key, request in waiting.items()
+            }
+            batches.ask(sent, lines, deliver)
+            if len(waiting) == before:
+                break
+        for key in waiting:
+            on_result(refusal(key))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are.
@@ -170,21 +205,31 @@ class EndpointModel(Model):
         """
         fields = {name: 0.0 for name in ("temperature",) if name in self.sampling}
         fields |= self.sampling.get("extra_body", {})
-        self._run(requests, lambda where: ChoiceAsker(where, self._choices, fields).ask, on_result)
+        self._run(
+            requests,
+            lambda where, till: ChoiceAsker(where, self._choices, fields, till=till).ask,
+            on_result,
+        )
 
     def _run(
         self,
         requests: Sequence[Request],
-        asker: Callable[
-            [ChatSettings], Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]
-        ],
+        asker: Callable[[ChatSettings, Till | None], _Asker],
         on_result: OnResult,
     ) -> None:
-        if requests:
-            with self.asking() as settings:
-                run_calls(
-                    settings, requests, asker(settings), lambda *asked: on_result(_result(*asked))
-                )
+        if not requests:
+            return
+        till = None if self.ceiling is None else Till(self.ceiling)
+        with self.asking() as settings:
+            ask = asker(settings, till)
+
+            async def within(client: ChatClient, request: Request) -> Completion | ChoiceScores:
+                # Before the call is made, so that thousands of refusals take no time.
+                if till is not None and not await till.fits(self._most(request, till)):
+                    raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
+                return await ask(client, request)
+
+            run_calls(settings, requests, within, lambda *asked: on_result(_result(*asked)))
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests before they are asked.
@@ -193,6 +238,24 @@ class EndpointModel(Model):
         """
         with self.asking() as settings:
             return self._measure(settings, requests)
+
+    @property
+    def measures_alone(self) -> bool:  # type: ignore[override]
+        """Whether folder and context are known, so that the server is not asked."""
+        return self._tokens is not None and self._context is not None
+
+    def longest(self, request: Request) -> int:
+        """What is set for all requests, else the request's own."""
+        most: int = self.sampling.get("max_completion_tokens", request.max_new_tokens)
+        return request.max_new_tokens and most
+
+    def counted(self, requests: Sequence[Request]) -> list[int] | None:
+        """Counts with the tokenizer's folder, where one is named."""
+        if self._tokens is None:
+            return None
+        behind = [max(self._tokens.counts(each.continuations), default=0) for each in requests]
+        chats = self._tokens.counts([tuple(encodable_chat(each.messages)) for each in requests])
+        return [sum(counts) for counts in zip(chats, behind, strict=True)]
 
     def _measure(self, settings: ChatSettings, requests: Sequence[Request]) -> list[Length | None]:
         nothing: list[Length | None] = [None] * len(requests)
@@ -240,7 +303,7 @@ class EndpointModel(Model):
         generated = (
             int(self._choices.way_of(request.continuations) != "top")
             if behind
-            else self.sampling.get("max_completion_tokens", request.max_new_tokens)
+            else self.longest(request)
         )
         return Length(tokens=count + max(known, default=0), room=self._context - generated)
 

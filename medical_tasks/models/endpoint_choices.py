@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores, Request
+from medical_tasks.models.budget import Amount, Till, estimate_chat
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
 from medical_tasks.models.chat_reply import NoAnswerError
 from medical_tasks.models.checkpoint import MESSAGES
@@ -74,13 +75,19 @@ class ChoiceAsker:
     """
 
     def __init__(
-        self, settings: ChatSettings, choices: ChoiceSettings, fields: Mapping[str, object]
+        self,
+        settings: ChatSettings,
+        choices: ChoiceSettings,
+        fields: Mapping[str, object],
+        *,
+        till: Till | None = None,
     ) -> None:
         self._where = f"the endpoint {settings.where}"
         self._choices = choices
         self._body = dict(fields)  # of each request, besides the chat
         self._proven: set[Way] = set()
         self._lock = asyncio.Lock()
+        self._till = till
 
     async def ask(self, client: ChatClient, request: Request) -> ChoiceScores:
         """Asks about one request; raises `CallFailed` when it gets no answer."""
@@ -144,8 +151,14 @@ class ChoiceAsker:
         logprobs: int | None = None,
         **fields: object,
     ) -> Completion:
+        till = self._till
+        most = Amount(estimate_chat(messages), 1)
         return await client.complete(
-            messages, max_tokens=1, logprobs=logprobs, extra={**self._body, **fields}
+            messages,
+            max_tokens=1,
+            logprobs=logprobs,
+            extra={**self._body, **fields},
+            spending=None if till is None else till.call(most.at(till.prices)),
         )
 
     async def _prove(self, client: ChatClient, way: Way) -> None:

@@ -28,8 +28,22 @@ from medical_tasks.models.checkpoint import (
     quiet_libraries,
     without_cache_and_bars,
 )
-from medical_tasks.models.local_model import Ask, ChoicePrompt, LocalModel, LocalSetup, Prompt
-from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, SAMPLING, VLLM_OPTIONS, read_options
+from medical_tasks.models.local_model import (
+    Ask,
+    ChoicePrompt,
+    LocalModel,
+    LocalSetup,
+    Prompt,
+    UnloadedModel,
+)
+from medical_tasks.models.opener import (
+    HF_OPTIONS,
+    LOG_LEVELS,
+    RAY_OPTIONS,
+    SAMPLING,
+    VLLM_OPTIONS,
+    read_options,
+)
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -45,6 +59,8 @@ CPU_BATCH = 8
 """Prompts a batch where trying out how many fit would fill the machine's own memory."""
 
 AUTO_START = 512
+DEFAULT_CONTEXT = 2048
+"""lighteval's, for a model that names none."""
 _WAIT = datetime.timedelta(hours=2)  # how long a process waits for the others at the end of a batch
 
 
@@ -74,6 +90,32 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
         inner = _load_transformers(name, settings, generation_settings(values))
         _set_decoding(inner, setup.ends, sampling=bool(values.get("temperature")))
     return _HfModel(setup, identity, inner, accelerator)
+
+
+def open_unloaded(name: str, *, options: Mapping[str, str]) -> UnloadedModel:
+    """Opens `hf/...`, `vllm/...` or `ray/...` without its weights, to count what it would be asked.
+
+    The workers of a cluster are taken for machines as this one.
+    """
+    if importlib.util.find_spec("lighteval") is None:
+        raise MissingError(
+            f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}"
+        )
+    kind, _, target = name.partition("/")
+    engine = options.get("engine", "hf") if kind == "ray" else kind
+    known = {**(VLLM_OPTIONS if engine == "vllm" else HF_OPTIONS)}
+    values = read_options(options, {**known, **(RAY_OPTIONS if kind == "ray" else {})}, model=name)
+    checkpoint = find_checkpoint(target, revision=values.get("revision"))
+    with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
+        setup = LocalSetup(name, checkpoint, values)
+        if engine == "vllm":
+            check_vllm_ready(name)
+            identity, context = vllm_identity(setup), values.get("max_model_length")
+        else:
+            identity = hf_identity(setup, device=start_processes().device.type)
+            context = values.get("max_length")
+    context = context or checkpoint.context() or DEFAULT_CONTEXT
+    return UnloadedModel(setup, identity, context=context, is_main=True)
 
 
 def hf_identity(setup: LocalSetup, *, device: str) -> dict[str, str]:

@@ -36,6 +36,7 @@ from medical_tasks.models.checkpoint import (
 )
 from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import LOG_LEVELS, decoding
+from medical_tasks.models.spending import in_groups
 
 if TYPE_CHECKING:
     from lighteval.models.abstract_model import LightevalModel
@@ -182,6 +183,8 @@ def _ids(tokens: Tensor | Sequence[int] | Sequence[Sequence[int]]) -> tuple[int,
     return tuple(int(token) for token in rows if token >= 0)
 
 
+_GROUP = 256  # prompts between two looks at the clock, where minutes are limited
+
 TOO_LONG = "prompt too long"
 """Reason of a request that the model's context does not hold."""
 
@@ -265,6 +268,7 @@ class MeasuredModel(Model):
     What tells which requests can be asked, and needs no weights.
     """
 
+    measures_alone = True
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
     def __init__(
@@ -279,6 +283,10 @@ class MeasuredModel(Model):
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests with the model's own tokenizer and layout, exactly as they would be asked."""
         return [self._length(request) for request in requests]
+
+    def counted(self, requests: Sequence[Request]) -> list[int]:
+        """Counts with the model's own tokenizer."""
+        return [self._length(request).tokens for request in requests]
 
     def _askable(
         self,
@@ -343,6 +351,16 @@ class MeasuredModel(Model):
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
 
+class UnloadedModel(MeasuredModel):
+    """A model without its weights, which counts and is not asked."""
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """It has no weights to answer with."""
+        raise RuntimeError(f"{self.name} is not loaded")
+
+    loglikelihood = generate
+
+
 class LocalModel(MeasuredModel, ABC):
     """A model in this process, behind lighteval; `backend`.
 
@@ -371,18 +389,22 @@ class LocalModel(MeasuredModel, ABC):
         prompts = self._askable(requests, self._prompt, on_result)
         if not prompts:
             return
-        for chunk in plan_chunks(prompts, self._chunk_size(prompts)):
-            responses = self._respond(chunk, _docs(chunk))
-            for prompt, response in zip(chunk, responses, strict=True):
-                asked = tuple(int(token) for token in response.input_tokens)[-len(prompt.tokens) :]
-                if asked != prompt.tokens:
-                    raise RuntimeError(
-                        f"lighteval changed the prompt of request {prompt.request.key} before "
-                        "asking it"
-                    )
-                if self.is_main:
-                    tokens = [int(token) for token in response.output_tokens[0]]
-                    on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
+        for planned in plan_chunks(prompts, self._chunk_size(prompts)):
+            for group, tell in self._groups(planned, on_result):
+                for chunk in plan_chunks(group, None):
+                    self._answer(chunk, tell)
+
+    def _answer(self, chunk: list[Prompt], on_result: OnResult) -> None:
+        responses = self._respond(chunk, _docs(chunk))
+        for prompt, response in zip(chunk, responses, strict=True):
+            asked = tuple(int(token) for token in response.input_tokens)[-len(prompt.tokens) :]
+            if asked != prompt.tokens:
+                raise RuntimeError(
+                    f"lighteval changed the prompt of request {prompt.request.key} before asking it"
+                )
+            if self.is_main:
+                tokens = [int(token) for token in response.output_tokens[0]]
+                on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable each continuation is, longest prompts first.
@@ -392,6 +414,10 @@ class LocalModel(MeasuredModel, ABC):
         prompts = self._askable(requests, self._choice_prompt, on_result)
         if not prompts:
             return
+        for group, tell in self._groups(prompts, on_result):
+            self._answer_choices(group, tell)
+
+    def _answer_choices(self, prompts: Sequence[ChoicePrompt], on_result: OnResult) -> None:
         known: dict[str, dict[int, float]] = {}
         for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
             with our_tokens(self.inner, chunk):
@@ -403,6 +429,25 @@ class LocalModel(MeasuredModel, ABC):
                 sums[index] = logprob
                 if self.is_main and len(sums) == len(prompt.continuations):
                     on_result(scored_answer(prompt, [sums[index] for index in range(len(sums))]))
+
+    def _groups(
+        self, prompts: Sequence[_Made], on_result: OnResult
+    ) -> Iterator[tuple[list[_Made], OnResult]]:
+        """What is answered next, the same in every process: all, or what the ceiling admits."""
+        if self.ceiling is None:
+            yield list(prompts), on_result
+            return
+        if self.is_main:
+            for group, tell in in_groups(
+                prompts, lambda prompt: prompt.request, self.ceiling, on_result, _GROUP
+            ):
+                self.share([prompt.request.key for prompt in group])
+                yield group, tell
+            self.share([])
+            return
+        by_key = {prompt.request.key: prompt for prompt in prompts}
+        while keys := self.share([]):
+            yield [by_key[key] for key in keys], on_result
 
     def close(self) -> None:
         """Frees the model's memory."""

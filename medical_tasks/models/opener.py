@@ -40,6 +40,23 @@ NEUTRAL_ARGS = frozenset(
 )  # fmt: skip
 
 
+_MORE_SAID = "--model-args context=N says that the server has more than it tells"
+_LONGER: dict[str, str] = {
+    "hf": "--model-args max_length=N",
+    "vllm": "--model-args max_model_length=N",
+    "ray": "--model-args max_length=N, or max_model_length=N with engine=vllm",
+    "vllm-server": '--model-args flags="--max-model-len N"',
+    "openai-api": _MORE_SAID,
+    "transformers-server": _MORE_SAID,
+}
+"""How a model of each kind is given a longer context, where it has one."""
+
+
+def longer_context(name: str) -> str:
+    """How the model of that name is given a longer context; "" for none that is known."""
+    return _LONGER.get(name.partition("/")[0], "")
+
+
 BATCHED: tuple[str, ...] = ("openai-api/",)
 """Names of what is asked in batches; an engine with batches of its own (inspect's) is added here."""
 

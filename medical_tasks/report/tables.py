@@ -10,11 +10,12 @@ A cell says what is shown and what it is sorted by; a drawing is made only where
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from medical_tasks.io.untrusted import is_number
 from medical_tasks.report.entries import Entry, Metric
 from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.plots import (
@@ -363,10 +364,20 @@ def points_table(plot: Plot) -> Table:
 
 def reported_figures(entry: Entry) -> list[tuple[str, str]]:
     """The figures that the source of imported answers reports, as it names and scales them."""
-    return [
-        (f"{one_line(str(each['metric']))} {BY_SOURCE}", source_figure(each["value"]))
-        for each in entry.get("reported", ())
-    ]
+    return [(f"{name} {BY_SOURCE}", value) for name, value in _of_source(entry)]
+
+
+def reported_said(entry: Entry) -> str:
+    """The same figures in one line, such as `medcalc_bench_accuracy 0.210`."""
+    return ", ".join(f"{name} {value}" for name, value in _of_source(entry))
+
+
+def _of_source(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Names and written values; an entry may be a stranger's."""
+    figures = entry.get("reported")
+    for figure in figures if isinstance(figures, list) else ():
+        if isinstance(figure, Mapping) and is_number(figure.get("value")):
+            yield one_line(str(figure.get("metric"))), source_figure(figure["value"])
 
 
 def source_figure(value: float) -> str:

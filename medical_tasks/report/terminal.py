@@ -9,8 +9,9 @@ from medical_tasks.models.refusals import LEFT_OUT
 from medical_tasks.models.usage import prices_of, usage_said
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
-from medical_tasks.report.tables import results_table, source_figure
+from medical_tasks.report.tables import reported_said, results_table
 from medical_tasks.runs.comparability import paper_lines
+from medical_tasks.runs.imported import MATCHED_BY
 from medical_tasks.runs.numbers import (
     bounds,
     unclear_counts,
@@ -107,16 +108,20 @@ def _imported(entry: Entry) -> list[str]:
     origin = mapping(entry["recipe"].get("imported"))
     if not origin:
         return []
-    ways = ", ".join(f"{count:,} {way}" for way, count in mapping(origin.get("matched")).items())
-    unknown = ", ".join(map(str, origin.get("unknown") or ())) or "nothing"
+    ways = {str(way): count for way, count in mapping(origin.get("matched")).items()}
+    matched = [f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways]
+    lost = sum(count for way, count in ways.items() if way not in MATCHED_BY)
     harness = one_line(str(origin.get("harness") or origin.get("kind")))
-    notes = [
-        f"imported from {harness}: the answers were collected there (matched by: {ways}; not known "
-        f"here: {unknown})."
+    stated = [
+        one_line(str(origin[name]), 300) for name in ("address", "licence") if origin.get(name)
     ]
-    figures = entry.get("reported", ())
-    said = (f"{one_line(str(each['metric']))} {source_figure(each['value'])}" for each in figures)
-    return [*notes, f"reported by the source: {', '.join(said) or 'nothing'}."]
+    where = f" ({', '.join(stated)})" if stated else ""
+    said = f"imported from {harness}{where}, matched with items: {', '.join(matched) or 'none'}"
+    said += f"; {lost:,} left out" if lost else ""
+    if unknown := ", ".join(map(str, origin.get("unknown") or ())):
+        said += f"; not known here: {unknown}"
+    notes = [f"{said}."]
+    return [*notes, f"reported by the source: {reported_said(entry) or 'nothing'}."]
 
 
 def _judge(entry: Entry) -> list[str]:

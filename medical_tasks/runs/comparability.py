@@ -125,8 +125,9 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
     if paper.differs:
         yield paper.differs
     if imported := _recipe(entry, "imported"):
-        yield f"imported: {imported.get('kind')} asked the questions in its own way"
-    yield from _prompts_differ(task, paper, entry)
+        yield f"imported from {short(imported.get('kind'))}, which asked in its own way"
+    else:
+        yield from _prompts_differ(task, paper, entry)
     if paper.judges:
         yield from _judge_differs(paper, judge)
     yield from _items_differ(task, paper, entry)

@@ -28,6 +28,8 @@ from medical_tasks.spec import Item, TaskSpec
 IMPORTED: Final = "imported/"
 """Begins the model's name in the recipe of such a run; what follows is the source's name of it."""
 
+MATCHED_BY: Final = ("id", "text", "id and bare question", "id alone")
+"""How an answer was matched with its item; in `imported.matched` of a recipe what else is counted was left out."""
 NOT_THERE: Final = "not in the source"
 _FORM: Final = '{"id": "17", "repeat": 1, "response": "the raw text of the model"}'
 

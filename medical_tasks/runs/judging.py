@@ -33,7 +33,6 @@ from medical_tasks.judges.base import (
     Verdict,
     ask_in_batches,
 )
-from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import (
@@ -45,6 +44,7 @@ from medical_tasks.judges.session import (
     require_votes,
 )
 from medical_tasks.models.batch_journal import JOURNAL, batches_of, note_left
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.checkpoint import find_checkpoint
 from medical_tasks.models.opener import check_batch, deciding_args, read_prices
 from medical_tasks.runs.calibrating import Calibration
@@ -184,6 +184,7 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
         )
     if request.options.batch:
         check_batch(request.name, "--judge-batch")
+        policy.require_no_batch("--judge-batch")
     if kind in _ONE_REPLY:
         require_votes(request.name, request.options.votes, samples=False)
     if kind in ("nli", "hf"):

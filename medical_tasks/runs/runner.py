@@ -30,7 +30,9 @@ from medical_tasks.models.base import (
     write_request,
 )
 from medical_tasks.models.batch_journal import batches_of
-from medical_tasks.models.opener import is_local, read_prices
+from medical_tasks.models.budget import SPENT, Amount, RunBudget
+from medical_tasks.models.opener import is_local, longer_context, read_prices
+from medical_tasks.models.spending import most_of
 from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
@@ -87,6 +89,7 @@ class RunOptions:
         shortened: item id to words left out, of a run that is replayed.
         role_choices: which model plays each of the tasks' `roles`.
         roles: these models, opened.
+        budget: what all these models may take together, None for no limit.
         batch: whether the model is asked in batches.
     """
 
@@ -102,7 +105,12 @@ class RunOptions:
     shortened: Mapping[str, int] | None = None
     role_choices: Mapping[str, RoleChoice] = field(default_factory=dict)
     roles: Mapping[str, RoleModel] = field(default_factory=dict)
+    budget: RunBudget | None = None
     batch: bool = False
+
+    def of_repeat(self, repeat: int) -> RunOptions:
+        """The options of one of the `repeats`."""
+        return replace(self, repeat=repeat)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -407,9 +415,15 @@ def run_model(
         while requests := [read_request(text) for text in model.share([])]:
             _generate(model, requests, None, Progress("", 0, quiet=True))
         return None
+    with Store(folder.answers) as store:
+        _note_moved(store, runs, model, options)
+        if options.budget is not None:
+            _book_stored(store, model, options, options.budget)
+        if options.batch and options.repeats > 1:
+            _ask_ahead(runs, model, store, options)
     repeats = []
     for repeat in range(1, options.repeats + 1):
-        again = replace(options, repeat=repeat)
+        again = options.of_repeat(repeat)
         for run in runs:
             # Beside the store, since they may hold what must not leave it.
             place = folder.answers.parent
@@ -419,6 +433,8 @@ def run_model(
         made = batches_of(folder.answers, "model", ANSWER)
         repeats.append([_answered(run, model, again, made) for run in runs])
     model.share([])
+    if options.budget is not None:
+        _note_stop(options.budget, repeats)
     return [
         replace(
             first,
@@ -441,7 +457,7 @@ def _prepared(
     }
     for task in tasks:
         for item in fitted[task.name].items:
-            request = _opening_request(task, prompts[task.name], item, model, options)
+            request = opening_request(task, prompts[task.name], item, model, options)
             if options.batch and request.continuations:
                 raise UsageError(
                     f"--batch: {task.name} asks how probable its choices are, which is asked one "
@@ -482,11 +498,11 @@ def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: Run
 
 
 def _opened(run: _TaskRun, item: Item, model: Model, options: RunOptions) -> _Conversation:
-    request = _opening_request(run.task, run.prompts, item, model, options)
+    request = opening_request(run.task, run.prompts, item, model, options)
     return _Conversation(run=run, item=item, opening=request.messages, request=request)
 
 
-def _opening_request(
+def opening_request(
     task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions
 ) -> Request:
     """The first question about an item."""
@@ -557,7 +573,7 @@ def _ask(
         with Progress(
             label, len(requests) + sum(others), done=len(finished) + others[0]
         ) as progress:
-            failures = _generate(model, pending, store, progress)
+            failures = _generate(model, pending, store, progress, role=role)
         finished = store.get_many(ANSWER, requests)
     for each in conversations:
         key = each.request.key
@@ -566,6 +582,22 @@ def _ask(
         else:
             reason = failures.get(key, "not asked")
             each.unanswered = f"{each.role}: {reason}" if each.role else reason
+
+
+def _ask_ahead(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
+    """Gets the first answers of all repeats together: batches one after the other take a day each."""
+    opened = (
+        opening_request(run.task, run.prompts, item, model, options.of_repeat(repeat))
+        for repeat in range(1, options.repeats + 1)
+        for run in runs
+        for item in run.fitted.items
+    )
+    requests = {request.key: request for request in opened}
+    finished = store.get_many(ANSWER, requests)
+    pending = [request for key, request in requests.items() if key not in finished]
+    if pending:
+        with Progress("answers of all repeats", len(requests), done=len(finished)) as progress:
+            _generate(model, pending, store, progress)
 
 
 def _follow(
@@ -602,11 +634,19 @@ def _follow(
 
 
 def _generate(
-    model: Model, requests: Sequence[Request], store: Store | None, progress: Progress
+    model: Model,
+    requests: Sequence[Request],
+    store: Store | None,
+    progress: Progress,
+    *,
+    role: str = "",
 ) -> dict[str, str]:
     """Asks questions and keeps the answers; returns key to reason for those that finally failed."""
     failures: dict[str, str] = {}
     model.start()
+    if store is not None:
+        print(_asking(requests, model), file=sys.stderr, flush=True)
+    by_key = {each.key: each for each in requests}
     last = time.monotonic()
 
     def on_result(result: ModelAnswer | Failure) -> None:
@@ -617,7 +657,12 @@ def _generate(
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
-            store.put(ANSWER, result.key, _record(result, last - before))
+            record = _record(result, last - before) | ({"role": role} if role else {})
+            if result.output_tokens is None:  # a later command's ceilings count it all the same
+                request = by_key[result.key]
+                most = most_of(request, None, model.longest(request))
+                record["estimate"] = [most.prompt_tokens, most.output_tokens]
+            store.put(ANSWER, result.key, record)
 
     written = [request for request in requests if not request.continuations]
     chosen = [request for request in requests if request.continuations]
@@ -626,6 +671,73 @@ def _generate(
     if chosen:
         model.loglikelihood(chosen, on_result)
     return failures
+
+
+def _note_moved(store: Store, runs: Sequence[_TaskRun], model: Model, options: RunOptions) -> None:
+    """Says why nothing that is there is used, where the address of a server is part of the keys."""
+    if "base_url" not in model.identity or not store.holds(ANSWER):
+        return
+    for run in runs:
+        items = run.fitted.items[:_BLOCK]
+        opened = [opening_request(run.task, run.prompts, item, model, options) for item in items]
+        if store.get_many(ANSWER, [request.key for request in opened]):
+            return
+    print(
+        f"note: the answers in this folder are not used: they are another address's than "
+        f"{model.endpoint}, or another model's. With --model-args served=NAME answers are known by "
+        "that name, and the address may change.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _asking(requests: Sequence[Request], model: Model) -> str:
+    """Says what a model is about to be asked, since the first answer may take a while."""
+    longest = max(map(model.longest, requests))
+    each = f"up to {longest:,} tokens each" if longest else "how probable their choices are"
+    where = f", at {model.endpoint}" if model.endpoint else ""
+    return f"asking {len(requests):,} question{'s' * (len(requests) != 1)}, {each}{where}"
+
+
+def _book_stored(store: Store, model: Model, options: RunOptions, budget: RunBudget) -> None:
+    """Counts what the answers of earlier commands took.
+
+    What a server did not say is counted as it was estimated.
+    """
+    prices = {role: _prices(played) for role, played in options.roles.items()}
+    prices[""] = read_prices(options.model_args, model=model.name)
+    for kind, _, record in store.records():
+        if kind != ANSWER:
+            continue
+        prompt, output = record.get("estimate", (0, 0))
+        known = (record.get("prompt_tokens"), record.get("output_tokens"))
+        taken = Amount(
+            prompt if known[0] is None else known[0],
+            output if known[1] is None else known[1],
+            cached_tokens=record.get("cached_tokens") or 0,
+        )
+        budget.book(taken.at(prices.get(record.get("role", ""))))
+
+
+def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> None:
+    """Says what was done when a ceiling stopped the asking, and how to go on."""
+    tasks = [task for repeat in repeats for task in repeat]
+    left = sum(reason.endswith(SPENT) for task in tasks for reason in task.unanswered.values())
+    if not left:
+        return
+    answered = sum(len(task.responses) for task in tasks)
+    option, _, limit = budget.refused_by.partition(" ")
+    go_on = (
+        "The same command"
+        if option == "--max-minutes"
+        else (f"The same command with more than {option} {limit}, or without it,")
+    )
+    print(
+        f"note: asking stopped before {budget.refused_by} was passed: {answered:,} answered, {left:,} "
+        f"not asked; the answers took {budget.said()}, and are kept. {go_on} goes on from there.",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
@@ -738,7 +850,7 @@ def fit_items(
         return Fitted(items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut)
 
     def measure(items: Sequence[Item]) -> list[Length | None]:
-        requests = [_opening_request(task, prompts, item, model, options) for item in items]
+        requests = [opening_request(task, prompts, item, model, options) for item in items]
         return model.lengths(requests)
 
     lengths = []
@@ -751,7 +863,7 @@ def fit_items(
     if not over or truncate == "unanswered":
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
-        raise UsageError(_refusal(task, over, len(items)))
+        raise UsageError(_refusal(task, over, len(items), model))
     cut = _words_to_cut({item.id: item for item in items}, measure, shorten, over)
     fitted = [shorten(item, cut.get(item.id, 0)) for item in items]
     return Fitted(items=fitted, shortened=cut, measured=measured)
@@ -806,8 +918,10 @@ def _words_to_cut(
     return high
 
 
-def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
+def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int, model: Model) -> str:
     ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
+    way = longer_context(model.name)
+    longer = f"a longer context if the model has one ({way}), " if way else ""
     lines = [
         f"{name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked
     ]
@@ -815,9 +929,7 @@ def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
         f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context "
         "together with the answer:\n  "
         + listed(lines, _LISTED, between="\n  ")
-        + "\nNothing was asked. Give a longer context if the model has one (--model-args "
-        "max_length=N for hf/, max_model_length=N for vllm/, context=N for a server that has more "
-        "than it says), fewer --max-new-tokens, or say what is to be done: --truncate "
-        "notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered "
+        + f"\nNothing was asked. Give {longer}fewer --max-new-tokens, or say what is to be done: "
+        "--truncate notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered "
         "asks the others and leaves these unanswered."
     )

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 import medical_tasks as mt
+from medical_tasks.benchmarks.kqa.judge_check import ANNOTATIONS_FILE
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.results import read_results
+from tests.benchmarks.kqa.physicians_csv import MARKS, rows, write
 from tests.fault_server import Call
 from tests.models.fake_batches import FakeBatches, Refused
 
@@ -191,6 +193,23 @@ def test_requests_are_put_into_as_many_batches_as_they_need(server: FakeBatches)
     assert [each["requests"] for each in batches()] == [3, 2]
 
 
+def test_a_ceiling_holds_for_batches(server: FakeBatches) -> None:
+    most = 1_200
+    assert main([*ASK, "--max-new-tokens", "64", "--max-tokens-total", str(most)]) == 5
+    entry = read_results(Path("run"))["tasks"]["medcalc"]
+    usage, answered = entry["usage"], entry["coverage"]["answered"]
+    assert usage["prompt_tokens"] + usage["output_tokens"] <= most
+    assert 1 < answered == len(server.asked) < ITEMS
+    assert main([*ASK, "--max-new-tokens", "64"]) == 0
+    assert len(server.asked) == ITEMS
+
+
+def test_repeats_are_asked_together(server: FakeBatches) -> None:
+    assert main([*ASK, "--repeats", "3"]) == 0
+    assert [each["requests"] for each in batches()] == [3 * ITEMS - 1]
+    assert len(server.asked) == 3 * ITEMS
+
+
 def today(body: Any) -> Refused | None:
     """Refuses what reasoning models of today refuse."""
     message = "Unsupported parameter: '{}' is not supported with this model."
@@ -315,6 +334,15 @@ def test_a_judge_is_asked_a_batch_a_round(server: FakeBatches) -> None:
     assert not server.paid_twice
 
 
+def test_a_judge_is_checked_in_batches(server: FakeBatches) -> None:
+    server._answer = lambda call: json.dumps({"reason": "r", "verdict": "entailed"})
+    write(Path(ANNOTATIONS_FILE), rows(MARKS))
+    words = "judge-check kqa --judge openai-api/test-host/j --source . --out check --judge-batch".split()
+    assert main([*words, "--judge-args", "batch_poll=0.01"]) == 0
+    pairs = json.loads(Path("check/check.json").read_text())["scored"]
+    assert (server.did("chat"), server.did("create"), len(server.asked)) == (1, 1, pairs)
+
+
 def test_a_budget_that_is_spent_ends_batches_too(server: FakeBatches) -> None:
     server._answer = verdict
     assert main([*JUDGED, "--max-judge-calls", "5"]) == 5
@@ -362,6 +390,10 @@ def test_credentialed_data_is_never_put_into_a_batch(
         told = capsys.readouterr().err
         assert f"{option} is refused, since it would store every question in a file" in told
         assert "whatever is attested" in told
+    answers = {"id": "10000017", "response": "a"}
+    Path("answers.jsonl").write_text(json.dumps(answers))
+    words = "score ehrnoteqa_open_level1 --config demo --responses answers.jsonl --out run".split()
+    assert main([*words, *judge, *attested, "--judge-batch"]) == 4
     assert server.steps == []
     assert not Path("run").exists()
 
@@ -383,3 +415,17 @@ def test_python_asks_in_batches_and_calls_the_option_by_its_name(server: FakeBat
     server.without = 404
     with pytest.raises(UsageError, match="Leave out batch"):
         mt.run("medcalc", "openai-api/test-host/n", model_args={"batch_poll": 0.01}, **given)
+
+
+def test_a_ceiling_is_looked_at_before_a_batch_is_sent(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*ASK, "--max-new-tokens", "500"]
+    assert main([*words, "--max-tokens-total", "1600"]) == 5
+    some = len(server.asked)
+    assert 1 < some < ITEMS
+    coverage = read_results(Path("run"))["tasks"]["medcalc"]["coverage"]
+    assert coverage["unscored"]["no answer: budget spent"] == ITEMS - some
+    assert "before --max-tokens-total 1600 was passed" in capsys.readouterr().err
+    assert main(words) == 0
+    assert len(server.asked) == ITEMS  # nothing was paid twice

@@ -14,8 +14,8 @@ import pytest
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.judges.base import Call, NoReply, Reply
-from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.inspect_judge import GIVE_UP_AFTER, InspectJudge, open_inspect
+from medical_tasks.models.budget import RunBudget
 from tests.fault_server import Fault, FaultServer
 from tests.judges.scripted import answered, calls, question
 from tests.support import ROOT
@@ -261,7 +261,7 @@ def test_nothing_is_logged_and_the_process_ends(tmp_path: Path) -> None:
 import json
 from inspect_ai.model import ModelOutput, ModelUsage
 from medical_tasks.judges.base import Call, Question
-from medical_tasks.judges.budget import RunBudget
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.judges.inspect_judge import InspectJudge
 
 def say(messages, tools, choice, config):

@@ -85,6 +85,13 @@ def test_published_answers_need_not_be_held_nor_be_whole_and_have_no_rank() -> N
         check_admission(few)
 
 
+def test_what_is_said_of_published_answers_has_its_form() -> None:
+    for name, odd in (("unknown", 7), ("licence", ["MIT"]), ("files", {"a.csv": "no hash"})):
+        imported = {**(PUBLISHED["imported"] or {}), name: odd}
+        with pytest.raises(PackageError, match=f"recipe, imported, {name}"):
+            read_package(package(recipe={**PUBLISHED, "imported": imported}))
+
+
 @pytest.mark.parametrize("address", ["", "http://example.org/a", "https://localhost/a"])
 def test_answers_that_nobody_can_find_are_held(address: str) -> None:
     imported = {**(PUBLISHED["imported"] or {}), "address": address}
