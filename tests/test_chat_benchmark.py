@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -251,7 +252,9 @@ def test_a_patient_is_asked_and_its_cost_counted(serving: Any) -> None:
     assert (ran["usage"]["requests"], ran["roles"]["patient"]["requests"]) == (12, 6)
     assert ran["recipe"]["roles"]["patient"]["name"] == "openai-api/test-host/patient"
     spent = ran["roles"]["patient"]
-    assert spent["cost_usd"] == pytest.approx((2 * spent["prompt_tokens"] + 8 * spent["output_tokens"]) / 1e6)
+    assert spent["cost_usd"] == pytest.approx(
+        (2 * spent["prompt_tokens"] + 8 * spent["output_tokens"]) / 1e6
+    )
 
 
 @pytest.mark.slow
@@ -308,6 +311,42 @@ def test_report_compare_and_list(serving: Any, capsys: pytest.CaptureFixture[str
         r"medical:medical_chat_open .*credentialed.*needs a judge, not in lighteval", told
     )
     assert "lighteval asks one question an item" in told
+
+
+@pytest.mark.slow
+def test_both_are_installed_and_gone_again(here: Path) -> None:
+    """As packages with entry points, in folders of their own beside the project."""
+    sites = []
+    for example in (CHAT, PATIENT):
+        source, site = here / f"source-{example.name}", here / f"site-{example.name}"
+        shutil.copytree(example, source)
+        install = "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
+        subprocess.run([sys.executable, *install.split(), str(site), str(source)], check=True)
+        sites.append(str(site))
+    names = ["medical_chat_choice", "medical_chat_open", "medical_patient"]
+    with_both, without = ([str(ROOT), *sites], [str(ROOT)])
+    assert [name for name in names if name in listing(with_both)] == names
+    assert [name for name in names if name in listing(without)] == []
+    run = ["run", "--tasks", f"{names[0]},{names[2]}", "--model", "baseline/reference", *DEMO]
+    command(with_both, *run, "--out", "run")
+    assert figures("run", names[0])["pair_all"] == figures("run", names[2])["accuracy"] == 1.0
+
+
+def listing(folders: list[str]) -> str:
+    return command(folders, "list")
+
+
+def command(folders: list[str], *words: str) -> str:
+    environment = {"PYTHONPATH": os.pathsep.join(folders), "MEDICAL_TASKS_PLUGINS": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "medical_tasks", *words],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_the_examples_are_small() -> None:
