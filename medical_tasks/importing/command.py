@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,20 +10,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from medical_tasks.catalog import dataset_spec
 from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.guard import policy
 from medical_tasks.importing.matching import Match, Questions, Way, counts
 from medical_tasks.importing.options import Import
-from medical_tasks.importing.published import Published
+from medical_tasks.importing.published import Published, PublishedAnswer
 from medical_tasks.io.output import tell
-from medical_tasks.io.untrusted import is_plain, shown
+from medical_tasks.io.untrusted import is_number, is_plain, shown
 from medical_tasks.options import Score, parameters
 from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.evaluating import rescore
 from medical_tasks.runs.imported import MATCHED_BY, FoundAnswers, FoundRun, PublishedSource
 from medical_tasks.runs.recipes import one_line
-from medical_tasks.runs.results import JsonDict
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import Item, TaskSpec
 
 _READERS: Final = {
@@ -41,6 +41,7 @@ _WHY: Final[Mapping[Way, str]] = {
 }
 _LONGEST: Final = ("max_tokens", "max_new_tokens", "max_gen_toks")
 _NAME: Final = 80
+_LONGEST_SETTING: Final = 300
 _SHOWN: Final = 5
 _NOT_THERE: Final = (
     "What is not in the source stays unanswered. Where a whole source should be here, import it "
@@ -107,13 +108,11 @@ class _Files(PublishedSource):
 
     def _check(self, task: TaskSpec, published: Published, matches: Sequence[Match]) -> None:
         """Says what is left out; nothing that fits is an error."""
-        shown = policy.text_allowed(dataset_spec(task.dataset))
         lost: list[str] = []
         for way, why in _WHY.items():
-            answers = [match.answer.at for match in matches if match.way == way]
-            if answers:
-                named = f" ({listed(list(map(one_line, answers)), _SHOWN)})" if shown else ""
-                lost.append(f"{len(answers):,} {why}{named}")
+            places = [_at(match.answer) for match in matches if match.way == way]
+            if places:
+                lost.append(f"{len(places):,} {why} ({listed(places, _SHOWN)})")
         if lost and not any(match.item for match in matches):
             of = f" of {one_line(published.task)!r}" if published.task else ""
             raise UsageError(
@@ -133,13 +132,13 @@ class _Files(PublishedSource):
         places: dict[tuple[int, str], str] = {}
         for match in matched:
             answer, item = match.answer, str(match.item)
-            before = places.setdefault((answer.repeat, item), answer.at)
-            if before is not answer.at:
+            if (before := places.get((answer.repeat, item))) is not None:
                 raise UsageError(
-                    f"{self._path}: {one_line(before)} and {one_line(answer.at)} both answer item "
+                    f"{self._path}: {before} and {_at(answer)} both answer item "
                     f"{item}; one answer an item and repeat is scored. Take one of them out, or "
                     "give the files of one run."
                 )
+            places[answer.repeat, item] = _at(answer)
             if answer.text is None:
                 reasons[answer.repeat][item] = answer.reason
             else:
@@ -152,6 +151,24 @@ class _Files(PublishedSource):
             )
             for number in numbers
         ]
+
+
+def _at(answer: PublishedAnswer) -> str:
+    """Where an answer stands; an id of the source's own may be anything, and is not shown of credentialed data."""
+    place = answer.at.partition(" (")[0] if policy.protecting() else answer.at
+    return one_line(place)
+
+
+def _plain_settings(settings: Json) -> JsonDict:
+    """Settings fit for a recipe: short, and without texts where these may be of credentialed data."""
+    plain: JsonDict = {}
+    for name, value in settings.items():
+        if isinstance(value, bool) or is_number(value):
+            plain[one_line(name)] = value
+        elif not policy.protecting():
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            plain[one_line(name)] = one_line(text, _LONGEST_SETTING)
+    return plain
 
 
 def _origin(kind: str, published: Published, model: str, matches: Sequence[Match]) -> JsonDict:
@@ -167,11 +184,11 @@ def _origin(kind: str, published: Published, model: str, matches: Sequence[Match
         unknown.append("model")
     return {
         "kind": kind,
-        "harness": published.harness,
-        "task": published.task,
+        "harness": one_line(published.harness),
+        "task": one_line(published.task, _NAME),
         "model": model,
         "files": dict(published.files),
-        "settings": dict(published.settings),
+        "settings": _plain_settings(published.settings),
         "unknown": unknown,
         "matched": counts(matches),
     }

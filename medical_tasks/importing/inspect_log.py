@@ -18,7 +18,7 @@ from medical_tasks.importing.published import (
     PublishedAnswer,
 )
 from medical_tasks.io.forms import OpenForm
-from medical_tasks.io.untrusted import is_number
+from medical_tasks.io.untrusted import is_number, shown
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 
 AGAIN: Final = "Give a log that inspect wrote (.eval or .json), whole."
@@ -98,11 +98,14 @@ def read(path: Path) -> Published:
         header, samples = _of_archive(files, Archive(files, path))
     else:
         header, samples = _of_json(files, path)
-    answers = [_answer(sample) for sample in samples]
-    several = sum(1 for sample in samples if sample.output and len(sample.output.choices or ()) > 1)
+    answers: list[PublishedAnswer] = []
+    several = 0
+    for number, sample in enumerate(samples, start=1):  # events of a sample take much memory
+        answers.append(_answer(sample, number))
+        several += bool(sample.output and len(sample.output.choices or ()) > 1)
     notes = [f"{several} samples have several choices; the first is taken"] if several else []
     if header.status not in ("", "success"):
-        notes.append(f"the log's status is {header.status!r}")
+        notes.append(f"the log's status is {shown(header.status)}")
     packages = header.eval.packages or {}
     version = packages.get("inspect_ai", "")
     return Published(
@@ -117,36 +120,37 @@ def read(path: Path) -> Published:
     )
 
 
-def _of_archive(files: Files, archive: Archive) -> tuple[Header, list[Sample]]:
+def _of_archive(files: Files, archive: Archive) -> tuple[Header, Iterator[Sample]]:
     name = _HEADER if _HEADER in archive else _START  # a run that was killed has no header
     header = files.check(Header, archive.json(name), archive.path, name)
-    samples = [
-        files.check(Sample, archive.json(each), archive.path, each)
-        for each in archive.names(_SAMPLES)
-    ]
-    if not samples:
+    names = archive.names(_SAMPLES)
+    if not names:
         raise UsageError(f"{archive.path}: has no samples. {AGAIN}")
+    samples = (
+        files.check(Sample, archive.json(each), archive.path, f"sample {number}")
+        for number, each in enumerate(names, start=1)
+    )
     return header, samples
 
 
-def _of_json(files: Files, path: Path) -> tuple[Header, list[Sample]]:
+def _of_json(files: Files, path: Path) -> tuple[Header, Iterator[Sample]]:
     log = files.json(path)
     header = files.check(Header, log, path)
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples:
         raise UsageError(f"{path}: has no samples (a log of its header alone?). {AGAIN}")
-    return header, [
+    return header, (
         files.check(Sample, each, path, f"sample {number}")
         for number, each in enumerate(samples, start=1)
-    ]
+    )
 
 
-def _answer(sample: Sample) -> PublishedAnswer:
+def _answer(sample: Sample, number: int) -> PublishedAnswer:
     metadata = sample.metadata or {}
     asked = sample.input if isinstance(sample.input, str) else _chat(sample)
     text, reason, cut = _said(sample)
     return PublishedAnswer(
-        at=f"sample {sample.id}, epoch {sample.epoch}",
+        at=f"sample {number} ({sample.id}, epoch {sample.epoch})",
         ids=(str(sample.id), *id_values(metadata)),
         questions=tuple(filter(None, (_resolved(sample, asked),))),
         repeat=sample.epoch,

@@ -82,6 +82,9 @@ def _rows(path: Path) -> list[JsonDict]:
                     )
                 if not 0 < file.metadata.num_rows <= MOST_RECORDS:
                     raise UsageError(f"{path}: has {file.metadata.num_rows:,} rows. {AGAIN}")
+                groups = range(file.metadata.num_row_groups)
+                size = sum(file.metadata.row_group(group).total_byte_size for group in groups)
+                Files(again=AGAIN).check_size(path, size)
                 rows: list[JsonDict] = file.read(_COLUMNS, use_threads=False).to_pylist()
         except pa.ArrowException as error:
             raise UsageError(

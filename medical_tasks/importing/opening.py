@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.guard import policy
 from medical_tasks.io.files import open_file, read_chunks, readable
 from medical_tasks.io.untrusted import shown
 
@@ -90,6 +91,8 @@ class Files:
         from medical_tasks.io.forms import complaint
 
         if problem := complaint(form, value):
+            if policy.protecting():  # the value may be a text of the source
+                problem = problem.partition(", got ")[0]
             where = f", {at}" if at else ""
             raise UsageError(f"{path}{where}: {problem}. {self.again}")
         return form.model_validate(value)

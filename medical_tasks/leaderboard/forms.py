@@ -212,7 +212,7 @@ class Recipe(Form):
     leaking_examples: list[Any] = Field([])
     scoring: Settings = Field({})
     adjudication: Settings = Field({})
-    imported: Imported = Field(Imported())
+    imported: Imported = cast(Imported, None)
 
 
 class Judge(results.Judge):

@@ -168,6 +168,17 @@ def test_an_imported_run_is_scored_again_from_its_folder(
     assert "The answer is 999999." in page
 
 
+def test_runs_of_two_harnesses_are_compared_with_a_warning(
+    home: Path, asked: list[Asked], tmp_path: Path
+) -> None:
+    first = imported("helm", sources.helm(tmp_path / "one", asked), home, tmp_path / "first")
+    second = imported(
+        "lm-eval", sources.lm_eval(tmp_path / "two", asked), home, tmp_path / "second"
+    )
+    told = str(mt.compare(first, second))
+    assert "how the answers were asked for elsewhere differs: kind helm and lm-eval" in told
+
+
 def test_epochs_are_repeats(
     home: Path, asked: list[Asked], scored: mt.Results, tmp_path: Path
 ) -> None:
@@ -276,6 +287,14 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     kept = list((tmp_path / "private").rglob("responses.jsonl"))
     assert [b"SECRETTEXT" in file.read_bytes() for file in kept] == [True]
     assert results[task.name].recipe["imported"]["matched"] == {"id and bare question": len(items)}
+    odd = [replace(asked[0], more={"messages": "SECRETTEXT"})]
+    sources.every_eval_ever(tmp_path / "odd.jsonl", odd)
+    with pytest.raises(MedicalTasksError) as caught:
+        mt.import_run(
+            "every-eval-ever", tmp_path / "odd.jsonl", task.name, out=tmp_path / "odd", **told
+        )  # type: ignore[arg-type]
+    assert "line 1: messages" in str(caught.value)
+    assert "SECRET" not in str(caught.value)
     again = mt.score(task.name, results.folder, data=data, out=tmp_path / "again")
     assert again[task.name].entry["metrics"] == results[task.name].entry["metrics"]
 
