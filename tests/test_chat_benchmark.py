@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import signal
-import subprocess
-import sys
-import threading
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +12,7 @@ import pytest
 
 import medical_tasks.plugins as plugins
 from medical_tasks.cli import main
-from tests.fault_server import Call, FaultServer
+from tests.fault_server import Call
 from tests.support import ROOT
 
 CHAT, PATIENT = (ROOT / "examples" / name for name in ("medical_chat", "medical_patient"))

@@ -291,8 +291,12 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     sources.every_eval_ever(tmp_path / "odd.jsonl", odd)
     with pytest.raises(MedicalTasksError) as caught:
         mt.import_run(
-            "every-eval-ever", tmp_path / "odd.jsonl", task.name, out=tmp_path / "odd", **told
-        )  # type: ignore[arg-type]
+            "every-eval-ever",
+            tmp_path / "odd.jsonl",
+            task.name,
+            out=tmp_path / "odd",
+            **told,  # type: ignore[arg-type]
+        )
     assert "line 1: messages" in str(caught.value)
     assert "SECRET" not in str(caught.value)
     again = mt.score(task.name, results.folder, data=data, out=tmp_path / "again")
