@@ -690,7 +690,8 @@ class Run(
     model: Annotated[
         str,
         Option(
-            "hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME or baseline/NAME",
+            "hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME, "
+            "inspect/PROVIDER/NAME or baseline/NAME",
             metavar="M",
         ),
     ]

@@ -42,8 +42,8 @@ def letter_of(reply: str) -> str:
     for pattern in _INTRODUCTIONS:
         if letters := re.findall(pattern, plain, re.IGNORECASE):
             return str(letters[-1]).upper()
-    found = _OPTION.search(plain) or _LATER_LINE.search(said) or _LINE.search(said)
-    found = found or _FIRST.match(said)
+    of_lines = _LATER_LINE.search(said) or _LINE.search(said) or _FIRST.search(said)
+    found = _OPTION.search(plain) or of_lines
     return found[1].upper() if found else ""
 
 

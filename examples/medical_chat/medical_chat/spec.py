@@ -78,11 +78,11 @@ class MedicalChat(spec.Benchmark):
         from medical_chat.scoring import score_choices
         from medical_tasks.judges.rounds import ask_together
 
-        pairs = list(zip(items, answers, strict=True))
+        pairs = zip(items, answers, strict=True)
         if not task.judge:
             return [score_choices(*pair) for pair in pairs]
-        lines = [judged(*pair, scoring.judge.prompts) for pair in pairs]
-        return ask_together(scoring.judge.judge, lines)
+        judging = scoring.judge
+        return ask_together(judging.judge, [judged(*pair, judging.prompts) for pair in pairs])
 
     def note_words(self) -> frozenset[str]:
         """Letters, which say nothing of the notes."""
