@@ -7,6 +7,7 @@ retries.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from medical_tasks.judges.base import Call, NoReply, Reply
 from medical_tasks.judges.chat import LocalJudge
@@ -21,6 +22,10 @@ class InspectJudge(LocalJudge):
         super().__init__(model)
         # A temperature left to the provider is taken for one that samples.
         self.samples = model.settings.config.get("temperature") != 0
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `answer` ask in batches of inspect's."""
+        self._model.ask_in_batches(journal)
 
     def request(self, call: Call) -> Request:
         """The question of a vote."""

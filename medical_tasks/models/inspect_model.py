@@ -12,9 +12,11 @@ import functools
 import importlib.util
 import logging
 import os
+import sys
 import threading
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -44,9 +46,11 @@ from medical_tasks.models.spending import most_of, refusal
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput
+    from inspect_ai.model import BatchConfig, ChatMessage, GenerateConfig, ModelOutput
     from inspect_ai.model import Model as Provider
 
+BATCHED: Final = ("anthropic", "google", "grok", "openai", "together")
+"""Providers whose batches inspect makes."""
 IN_PROCESS: Final = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
 """Providers that send nothing anywhere."""
 _FEWEST_TOKENS: Final[Mapping[str, int]] = {"openai": 16}
@@ -126,6 +130,24 @@ class InspectModel(Model):
             return ask
 
         self._run(requests, asker, on_result)
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `generate` ask in batches of inspect's, which keeps no journal of them."""
+        option = "--judge-batch" if self.purpose == "judge" else "--batch"
+        if self.provider not in BATCHED or self._opened is None:
+            raise UsageError(
+                f"{option}: inspect makes batches of {', '.join(BATCHED)}, not of {self.provider}. "
+                "Leave it out."
+            )
+        policy.require_no_batch(option)
+        self.settings = self.settings.in_batches()
+        self._opened.config = _base_config(self.settings)
+        print(
+            f"note: {self.name}: the batches are inspect's, which nobody finds again once this "
+            "command has ended: stopping it loses what is under way, and it is paid for",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests with a tokenizer's folder, since no provider says how long one may be."""
@@ -343,15 +365,12 @@ class InspectClient:
     async def _sent(
         self, messages: Sequence[Message], config: GenerateConfig
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
-        from inspect_ai.model._model import use_model_event_sink
-
         chat = encodable_chat(messages)
         seen = inspect_reply.Seen()
         _SEEN.set(seen)
         try:
             async with asyncio.timeout(self._settings.total_time):
-                # Without a sink inspect would keep every event for as long as the process lives.
-                with use_model_event_sink(seen):
+                with _noting(seen):
                     output = await self._model.generate(_chat(chat), config=config, cache=False)
         except Exception as error:  # each provider raises its own library's
             sent = [message["content"] for message in chat]
@@ -389,6 +408,15 @@ async def check_reachable(url: str, tries: int) -> None:
         raise CallFailed("connection", troubles[url] + ended, attempts=tries, every_call=True)
 
 
+def _noting(seen: inspect_reply.Seen) -> AbstractContextManager[None]:
+    """Has inspect hand the events of a call to `seen`, and not keep them as long as the process lives."""
+    try:
+        from inspect_ai.model._model import use_model_event_sink
+    except ImportError:  # a version without: then less is known of a reply
+        return contextlib.nullcontext()
+    return use_model_event_sink(seen)
+
+
 async def _note_headers(response: object) -> None:
     seen = _SEEN.get()
     headers = getattr(response, "headers", {})
@@ -405,8 +433,10 @@ def _from_environment(url: str) -> bool:
 
 def _passes_on() -> bool:
     """Says whether inspect would hand requests to others: hooks of other packages, telemetry."""
-    from inspect_ai.hooks._hooks import get_all_hooks
-
+    try:
+        from inspect_ai.hooks._hooks import get_all_hooks
+    except ImportError:  # a version where this cannot be told
+        return True
     return "INSPECT_TELEMETRY" in os.environ or any(hook.enabled() for hook in get_all_hooks())
 
 
@@ -439,10 +469,22 @@ def _base_config(settings: InspectSettings) -> GenerateConfig:
     adaptive = {"adaptive_connections": settings.adaptive} if settings.adaptive else {}
     return GenerateConfig(
         **cast("Mapping[str, None]", {**settings.lasting, **adaptive}),
+        batch=_batch_config(settings) if settings.batch else None,
         max_retries=settings.max_retries,
         timeout=max(1, round(settings.total_time)),
         attempt_timeout=max(1, round(settings.timeout)),
         max_connections=None if settings.adaptive else settings.concurrency,
+    )
+
+
+def _batch_config(settings: InspectSettings) -> BatchConfig:
+    from inspect_ai.model import BatchConfig
+
+    return BatchConfig(
+        size=settings.concurrency,  # a batch is sent when no more questions come
+        max_size=settings.batch_size,
+        send_delay=settings.batch_poll,
+        tick=settings.batch_poll,
     )
 
 

@@ -42,6 +42,8 @@ _SHARED: Final = (
     "timeout",
     "total_time",
     "max_retries",
+    "batch_poll",
+    "batch_size",
     "max_completion_tokens",
 )
 _OF_SERVERS: Final = (
@@ -76,6 +78,10 @@ INSPECT_OPTIONS: Final[Mapping[str, Reader]] = {
 """What `inspect/...` takes, beside the arguments of each provider's own."""
 _NEUTRAL_CONFIG: Final = ("cache_prompt",)
 _OF_A_CALL: Final = ("temperature", "seed")
+_ALL: Final = 50_000
+"""Questions that are under way together where they go into batches."""
+_A_BATCH_S: Final = 26 * 3600.0
+"""How long a question of a batch may take: a day, and what comes before and after."""
 _NOT_OPTIONS: Final = frozenset(
     {"self", "model_name", "base_url", "api_key", "api_key_var", "api_key_vars", "config",
      "model_args", "service", "service_base_url", "args", "kwargs"}
@@ -91,6 +97,8 @@ _FIELDS: Final[Mapping[str, str]] = {
     "api_key_env": "key_name",
     "context": "context",
     "tokenizer": "tokenizer",
+    "batch_poll": "batch_poll",
+    "batch_size": "batch_size",
 }
 """An argument, to the setting that it is."""
 
@@ -117,6 +125,20 @@ class InspectSettings:
     context: int | None = None  # the longest prompt and answer, in tokens
     tokenizer: str = ""  # folder of one that counts the tokens of a question
     alternatives: int = ALTERNATIVES  # tokens named for an answer's first one
+    batch: bool = False  # whether inspect asks in batches
+    batch_poll: float = 15.0  # until a batch is looked at again
+    batch_size: int | None = None  # most requests of one, None for the provider's limit
+
+    def in_batches(self) -> InspectSettings:
+        """The same where inspect asks in batches: all questions at once, with the time they take."""
+        return replace(
+            self,
+            batch=True,
+            adaptive=False,
+            concurrency=_ALL,
+            timeout=_A_BATCH_S,
+            total_time=_A_BATCH_S,
+        )
 
     @property
     def at_once(self) -> int:

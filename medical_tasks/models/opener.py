@@ -60,8 +60,8 @@ def longer_context(name: str) -> str:
     return _LONGER.get(name.partition("/")[0], "")
 
 
-BATCHED: tuple[str, ...] = ("openai-api/",)
-"""Names of what is asked in batches."""
+BATCHED: tuple[str, ...] = ("openai-api/", "inspect/")
+"""What the names of models begin with that may be asked in batches."""
 
 
 def is_local(name: str) -> bool:
@@ -76,10 +76,9 @@ def check_batch(name: str, option: str) -> None:
     """
     kind, slash, _ = name.partition("/")
     if not name.startswith(BATCHED) and (not slash or kind in (*KINDS, "nli", "recorded")):
-        memory = "inspect keeps its batches in memory, and a run that is stopped would pay twice. "
         raise UsageError(
             f"{option}: {name} is not asked in batches, which providers answer later for less "
-            f"(openai-api/HOST/NAME). {memory if kind == 'inspect' else ''}Leave it out."
+            f"(openai-api/HOST/NAME, inspect/PROVIDER/NAME). Leave it out."
         )
 
 

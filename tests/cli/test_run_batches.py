@@ -354,7 +354,6 @@ def test_a_budget_that_is_spent_ends_batches_too(server: FakeBatches) -> None:
 WRONG = [
     ("--model baseline/reference --batch", "--batch: baseline/reference is not asked in batches"),
     ("--model hf/somewhere --batch", "--batch: hf/somewhere is not asked in batches"),
-    ("--model inspect/openai/m --batch", "inspect keeps its batches in memory"),
     ("--model baseline/reference --judge-batch", "--judge-batch: lexical is not asked in batches"),
     (
         "--model openai-api/h/m --batch --model-args base_url=http://127.0.0.1:9/v1,batch_size=0",

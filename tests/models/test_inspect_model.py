@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import json
@@ -19,6 +20,7 @@ from medical_tasks.models.inspect_model import InspectModel, open_inspect
 from medical_tasks.models.inspect_options import InspectSettings
 from medical_tasks.models.opening import open_model
 from tests.fault_server import Fault, FaultServer
+from tests.models.fake_batches import FakeBatches
 from tests.models.fake_providers import (
     CACHED,
     THOUGHT,
@@ -365,3 +367,33 @@ def test_a_whole_benchmark_with_effort_tokens_and_cost(
     assert entry["recipe"]["generation"]["adapted"] == {"temperature": "left out"}
     report = Path("run", "report.md").read_text(encoding="utf-8")
     assert f"({31 * 448:,} of reasoning)" in report
+
+
+# inspect leaves the streams open by which its batches tell of answers.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_inspect_asks_in_batches_where_it_has_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with FakeBatches(lenient=True) as server:
+        options = {
+            "base_url": server.base_url,
+            "batch_poll": "0.05",
+            "model_args": '{"responses_api": false}',
+        }
+        model = open_inspect("inspect/openai/gpt-4o", options=options)
+        model.ask_in_batches(tmp_path / "batches.json")
+        found = answers(model, [ask(f"k{number}", f"question {number}") for number in range(4)])
+        model.close()
+    assert server.did("create")  # how many batches is inspect's choice
+    assert (server.did("chat"), len(server.asked)) == (0, 4)
+    texts = {call.prompt: hashed_answer(call.prompt) for call in server.calls}
+    assert {each.text for each in found.values()} == set(texts.values())
+    assert "stopping it loses what is under way" in capsys.readouterr().err
+    gc.collect()
+
+
+def test_inspect_has_no_batches_of_other_providers(tmp_path: Path) -> None:
+    model = open_inspect("inspect/mockllm/model", options={})
+    with pytest.raises(UsageError, match="inspect makes batches of anthropic, google"):
+        model.ask_in_batches(tmp_path / "batches.json")
