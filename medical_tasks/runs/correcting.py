@@ -167,6 +167,11 @@ class _Run:
         apart = clusters if self.task.cluster is not None else None
         return ids, classes, Verdicts(by_class, unit, fixed, of, apart)
 
+    def has_points(self, metric: MetricSpec) -> bool:
+        """Whether verdicts count with points of their own."""
+        counts = (score.counts.get(metric.name) for score in self.scores.values())
+        return any(each is not None and each.how == "points" for each in counts)
+
     def _row(self, metric: MetricSpec, score: ItemScore) -> tuple[float, ...] | None:
         """Hits, other verdicts, what one adds, what is added without a judge, and the denominator.
 
@@ -177,6 +182,11 @@ class _Run:
             return None
         counts = score.counts.get(metric.name)
         unasked = sum(each.unasked for each in counts.verdicts) if counts is not None else 0
+        if counts is not None and counts.how == "points" and counts.known:
+            # Were all of them hits, they would be worth `most`, in which minus points count too.
+            asked = [(each.weight, each.known + each.missing) for each in counts.verdicts]
+            most = math.fsum(weight * number for weight, number in asked) / counts.of
+            return value * counts.known, (most - value) * counts.known, 1.0 / counts.known, 0.0, of
         if counts is not None and counts.known:
             total = of if metric.kind == "ratio" else counts.of
             of_all = of / total if counts.is_share else 1.0
@@ -200,10 +210,15 @@ def _correct(
         [name if name in classes else classes[-1] for name in names] for names in (gold, judged)
     )
     # Labels drawn verdict by verdict stand for a metric in which each verdict weighs the same.
-    alike = len({*verdicts.unit[verdicts.unit > 0].tolist()}) < 2
+    alike = len({*verdicts.unit[verdicts.unit > 0].tolist()}) < 2 and not run.has_points(metric)
     form: Form = calibration.form if alike else "confusion"
     factors = _factors(calibration, labels, run, ids)
     mass = verdicts.unit * verdicts.counts.sum(axis=1)
+    if ids and mass.sum() <= 0.0 and run.has_points(metric):
+        raise NotCorrectableError(
+            "minus points outweigh the others, so that verdicts all of one kind count for nothing",
+            labels=False,
+        )
     shifted = [factor for factor in factors if _is_shifted(factor, mass)]
     note = f"{len(gold):,} pairs of {calibration.check['set']}, {len({*clusters}):,} clusters"
     needed, half = 0, math.nan
@@ -313,11 +328,11 @@ def _figure(value: Estimate, widened: Mapping[str, Json], metric: MetricSpec) ->
     """The corrected figure, its interval wider by what is left of length and family."""
     reaches = [widening(**reach) for reach in widened.values()]
     down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
-    low, high = metric.limits
+    low, high = metric.total or metric.limits
     return {
-        "value": value.value,
-        "ci_low": max(low, value.ci_low - down),
-        "ci_high": min(high, value.ci_high + up),
+        "value": min(max(value.value, low), high),
+        "ci_low": min(max(value.ci_low - down, low), high),
+        "ci_high": min(max(value.ci_high + up, low), high),
         "n": value.n,
     }
 

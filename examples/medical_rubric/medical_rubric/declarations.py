@@ -1,19 +1,32 @@
-"""What the modules share: the dataset."""
+"""What the modules share: the dataset and the tags of criteria that have figures of their own."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from medical_tasks.spec import DatasetSpec
 
-DATASET = DatasetSpec(
+DATASET: Final = DatasetSpec(
     name="medical_rubric",
-    title="Medical Rubric",
+    title="HealthBench",
     access="open",
-    licence="Apache-2.0",
-    homepage="https://example.org/medical-rubric",
-    paper="https://example.org/medical-rubric/paper",
-    citation="@misc{rubric, title = {Medical Rubric}}",
-    configs=("demo",),
-    default_config="demo",
-    how_to_get=("medical-tasks build medical_rubric --config demo",),
+    licence="MIT",
+    homepage="https://github.com/openai/simple-evals",
+    paper="https://arxiv.org/abs/2505.08775",
+    citation="@misc{arora2025healthbench, title = {HealthBench}, eprint = {2505.08775}}",
+    configs=("full", "hard", "consensus", "demo"),
+    default_config="full",
+    how_to_get=(
+        "the addresses of its JSON Lines files are in healthbench_eval.py: INPUT_PATH and so on",
+        "medical-tasks build medical_rubric --config full --source FILE.jsonl",
+    ),
     version="1.0.0",
 )
+AXES: Final = (
+    "accuracy",
+    "communication_quality",
+    "completeness",
+    "context_awareness",
+    "instruction_following",
+)
+TAGS: Final = (*(f"axis:{name}" for name in AXES), "level:cluster", "level:example")

@@ -1,43 +1,29 @@
-"""The benchmark: its object, its two tasks and their metric."""
+"""The benchmark: its object, its task and its metrics."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from medical_rubric.declarations import DATASET
-from medical_tasks.spec import (
-    OWN_PROMPTS,
-    PLAIN_SCORING,
-    Answer,
-    Asking,
-    Benchmark,
-    Item,
-    ItemScore,
-    MetricSpec,
-    MultiStep,
-    PromptSet,
-    Row,
-    Scoring,
-    TaskSpec,
-)
+from medical_rubric.declarations import DATASET, TAGS
+from medical_tasks import spec
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import JudgePrompts
+    from medical_tasks.judges.check_sets import CheckSetSource
 
 
-class MedicalRubric(Benchmark):
-    """Conversations whose clinician is judged by criteria with points."""
+class MedicalRubric(spec.Benchmark):
+    """Replies to conversations, judged by criteria with points."""
 
     name = "medical_rubric"
-    title = "Medical Rubric"
+    title = DATASET.title
     paper = DATASET.paper
     datasets = (DATASET,)
-    prompt_sets = ("own",)
+    sometimes_counted = TAGS
 
     def sources(self) -> tuple[DatasetSource, ...]:
         """See `data`."""
@@ -45,83 +31,111 @@ class MedicalRubric(Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+    def load_items(self, task: spec.TaskSpec, rows: Sequence[spec.Row]) -> list[spec.Item]:
         """An item a row."""
         return [
-            Item(id=row["id"], fields=row, groups={"theme": row["theme"]}, cluster=row["id"])
+            spec.Item(
+                id=row["id"],
+                fields=row,
+                groups={"theme": tuple(tag.removeprefix("theme:") for tag in row["example_tags"])},
+                cluster=row["id"],
+            )
             for row in rows
         ]
 
-    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
-        """See `talking`."""
-        from medical_rubric.talking import load_prompts
+    def load_prompts(
+        self, task: spec.TaskSpec, asking: spec.Asking = spec.OWN_PROMPTS
+    ) -> spec.PromptSet:
+        """The conversation as it is, whoever judges the reply."""
 
-        return load_prompts()
+        def render(item: spec.Item) -> tuple[spec.Message, ...]:
+            return tuple(
+                spec.Message(role=each["role"], content=each["content"])
+                for each in item.fields["prompt"]
+            )
 
-    def open_protocol(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> MultiStep:
-        """See `talking`."""
-        from medical_rubric.talking import Visit
+        return spec.PromptSet(name=asking.prompts, sha256=spec.texts_sha256(), render=render)
 
-        return Visit()
-
-    def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """A reply that earns all points."""
+    def gold_response(self, task: spec.TaskSpec, item: spec.Item) -> str:
+        """A physician's reply."""
         return str(item.fields["reply"])
 
     def load_judge_prompts(
-        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+        self, task: spec.TaskSpec, name: str = "own", upstream: Path | None = None
     ) -> JudgePrompts:
         """See `judging`."""
         from medical_rubric.judging import load_judge_prompts
 
-        return load_judge_prompts()
+        return load_judge_prompts(name, upstream)
 
     def score_items(
         self,
-        task: TaskSpec,
-        items: Sequence[Item],
-        answers: Sequence[Answer],
-        scoring: Scoring = PLAIN_SCORING,
-    ) -> list[ItemScore]:
+        task: spec.TaskSpec,
+        items: Sequence[spec.Item],
+        answers: Sequence[spec.Answer],
+        scoring: spec.Scoring = spec.PLAIN_SCORING,
+    ) -> list[spec.ItemScore]:
         """See `judging`."""
         from medical_rubric.judging import score_items
 
         return score_items(items, answers, scoring.judge)
 
-    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+    def unanswered_limits(
+        self, task: spec.TaskSpec, item: spec.Item
+    ) -> Mapping[str, tuple[float, float]]:
         """Of a conversation without a reply, all that a reply could earn."""
         from medical_rubric.judging import point_limits
 
-        return {"points": point_limits(item)}
+        return point_limits(item)
+
+    def check_sets(self) -> Mapping[str, CheckSetSource]:
+        """Criteria that physicians decided."""
+        from medical_rubric.check import read_check_set
+        from medical_tasks.judges.check_sets import CheckSetSource
+
+        source = CheckSetSource(
+            read=read_check_set,
+            takes=frozenset({"prompts", "upstream"}),
+            task=lambda _: self.tasks[0],
+            commands={self.name: " --source META_EVAL.jsonl"},
+        )
+        return {self.name: source}
 
 
 BENCHMARK = MedicalRubric()
-REPLY = TaskSpec(
-    name="medical_rubric",
-    title="Medical Rubric, one reply to a patient's message",
-    benchmark=BENCHMARK,
-    dataset=DATASET.name,
-    split="test",
-    metrics=(
-        MetricSpec(
-            name="points",
-            kind="mean",
-            description="points met over the positive points, cut to 0 to 1",
-            limits=(-math.inf, 1.0),
-            total=(0.0, 1.0),
+
+
+def _metric(name: str, about: str, tag: str = "") -> spec.MetricSpec:
+    by, _, group = tag.partition(":")
+    return spec.MetricSpec(
+        name=name,
+        kind="mean",
+        description=f"points met over the positive points{about}, cut to 0 to 1",
+        limits=(-math.inf, 1.0),
+        total=(0.0, 1.0),
+        verdict="" if tag else "entailment",
+        part=(by, group) if tag else (),
+        whole="points" if tag else "",
+    )
+
+
+MedicalRubric.tasks = (
+    spec.TaskSpec(
+        name="medical_rubric",
+        title="HealthBench, a reply to a conversation judged by criteria with points",
+        benchmark=BENCHMARK,
+        dataset=DATASET.name,
+        split="test",
+        metrics=(
+            _metric("points", ""),
+            *(_metric(tag, f" of criteria with the tag {tag}", tag) for tag in TAGS),
+        ),
+        groups=("theme",),
+        version="1-A",
+        generation_size=2048,
+        judge=True,
+        paper=spec.PaperSetting(
+            items=5000, configs=("full",), prompts="official", judges=("gpt-4.1-2025-04-14",)
         ),
     ),
-    groups=("theme",),
-    version="1-A",
-    generation_size=512,
-    judge=True,
 )
-VISIT = replace(
-    REPLY,
-    name="medical_rubric_visit",
-    title="Medical Rubric, a visit with a simulated patient",
-    protocol="visit",
-    roles={"patient": "plays the patient, who tells what is asked"},
-)
-
-MedicalRubric.tasks = (REPLY, VISIT)
