@@ -19,6 +19,7 @@ import pytest
 
 import medical_tasks.plugins as plugins
 from measurements.chat_official import judge_reply, write_release, write_table
+from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from tests.fault_server import Call, Fault
 from tests.support import ROOT
@@ -255,6 +256,95 @@ def test_a_patient_is_asked_and_its_cost_counted(serving: Any) -> None:
     assert spent["cost_usd"] == pytest.approx(
         (2 * spent["prompt_tokens"] + 8 * spent["output_tokens"]) / 1e6
     )
+
+
+def test_a_visit_that_was_interrupted_goes_on(serving: Any) -> None:
+    faults = [Fault.status_code(400)]
+
+    def second_answer_fails(call: Call) -> Fault | None:
+        late = call.body["model"] == "patient" and len(call.body["messages"]) > 3
+        return faults[0] if faults and late else None
+
+    with serving(second_answer_fails) as server:
+        assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 5
+        assert entry("run", "medical_patient")["coverage"]["unscored"] == {
+            "no answer: patient: http 400": 3
+        }
+        faults.clear()
+        first = len(server.calls)
+        assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 0
+        asked = [call.body["model"] for call in server.calls[first:]]
+    # Of each visit the patient's second answer, READY and the decision were missing.
+    assert (asked.count("patient"), asked.count("model")) == (3, 6)
+    assert first == 4 * 3
+
+
+def test_a_ceiling_of_cost_is_of_all_roles(
+    serving: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    free, dear = "price_in=0,price_out=0", "price_in=1000,price_out=1000"
+    model = ["--model-args", free, "--max-new-tokens", "9", *DEMO]
+    visit, role = VISIT[:-2], ["--role", "patient=openai-api/test-host/patient"]
+    with serving() as server:
+        assert main([*visit, *role, *model, "--max-cost", "1"]) == 2
+        assert "needs the prices of openai-api/test-host/patient" in capsys.readouterr().err
+        words = [*visit, "--role", f"{role[1]},{dear}", *model, "--out", "run"]
+        assert main([*words, "--max-cost", "0.05"]) == 5
+        assert {call.body["model"] for call in server.calls} == {"model"}
+        assert entry("run", "medical_patient")["coverage"]["unscored"] == {
+            "no answer: patient: budget spent": 3
+        }
+        assert "before --max-cost 0.05 was passed" in capsys.readouterr().err
+        assert main(words) == 0
+        asked = [call.body["model"] for call in server.calls]
+    assert (asked.count("model"), asked.count("patient")) == (12, 6)
+
+
+def test_each_role_needs_a_model_that_the_guard_allows(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], serving: Any
+) -> None:
+    cases = {
+        "": r"the role patient \(plays the patient.*\) needs a model: --role patient=MODEL",
+        "nurse=openai-api/x/y": r"'nurse' is no role of medical_patient. They have: patient",
+        "patient=": "name the model, as patient=openai-api/HOST/NAME",
+        "patient=baseline/random": "a baseline answers tasks and cannot talk",
+    }
+    for given, message in cases.items():
+        role = ["--role", given] if given else []
+        assert main([*VISIT, *role, *DEMO]) == 2
+        assert re.search(message, capsys.readouterr().err)
+    # Of credentialed records nothing goes to a patient that is played elsewhere.
+    closed = [
+        type(spec)(**{**vars(spec), "access": "credentialed"})
+        for spec in task_spec("medical_patient").benchmark.datasets
+    ]
+    benchmark = type(task_spec("medical_patient").benchmark)
+    monkeypatch.setattr(benchmark, "datasets", tuple(closed))
+    with serving() as server:
+        far = ["--role", "patient=openai-api/far-host/patient"]
+        assert main([*VISIT, *far, *DEMO, "--out", "closed"]) == 4
+        assert "model of the role patient" in capsys.readouterr().err
+        assert server.calls == []
+
+
+@pytest.mark.slow
+def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
+    pytest.importorskip("inspect_ai")
+    words = ["eval", "medical_tasks/medical_patient", "-T", "config=demo", "--display", "none"]
+    words += ["--model", "openai-api/local/model", "--log-dir", "logs", "--log-format", "json"]
+    words += ["--model-role", "patient=openai-api/local/patient"]
+    with serving() as server:
+        environment = os.environ | {
+            "LOCAL_BASE_URL": server.base_url,
+            "LOCAL_API_KEY": "k",
+        }
+        command = [sys.executable, "-m", "inspect_ai", *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        asked = Counter(call.body["model"] for call in server.calls)
+    (log,) = (here / "logs").glob("*.json")
+    content = json.loads(log.read_text(encoding="utf-8"))
+    assert content["status"] == "success", done.stdout + done.stderr
+    assert asked == {"model": 12, "patient": 6}
 
 
 @pytest.mark.slow

@@ -1,12 +1,10 @@
-"""`examples/medical_rubric`: points with signs, a judge of whole conversations and a simulated patient, at every door."""
+"""`examples/medical_rubric`: HealthBench's files, points with signs, figures by theme and axis, physicians' labels."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,18 +18,12 @@ from tests.fault_server import Call, Fault
 from tests.support import ROOT
 
 EXAMPLE = ROOT / "examples" / "medical_rubric"
-ROWS = json.loads((EXAMPLE / "medical_rubric" / "demo.json").read_text(encoding="utf-8"))
+LINES = (EXAMPLE / "medical_rubric" / "demo.jsonl").read_text(encoding="utf-8").splitlines()
+ROWS = [json.loads(line) for line in LINES]
+CHECKS = EXAMPLE / "medical_rubric" / "checks.jsonl"
 DEMO = ["--config", "demo"]
 JUDGE = ["--judge", "openai-api/test-host/judge"]
-PATIENT = ["--role", "patient=openai-api/test-host/patient"]
-VISIT = [
-    "run",
-    "--tasks",
-    "medical_rubric_visit",
-    "--model",
-    "openai-api/test-host/clinician",
-    *DEMO,
-]
+GOLD = ["run", "--tasks", "medical_rubric", "--model", "baseline/reference", *DEMO, *JUDGE]
 
 
 @pytest.fixture(autouse=True)
@@ -43,183 +35,187 @@ def rubric(here: Path) -> Iterator[None]:
 
 
 def answer(call: Call) -> str:
-    """Whoever is asked: the clinician says a thing a turn, the patient what it was told, the judge by the words."""
-    messages = call.body["messages"]
-    if call.body["model"] == "judge":
-        return judged(call.prompt)
-    if call.body["model"] == "patient":
-        assert messages[0]["role"] == "system"
-        assert [each["role"] for each in messages[1:]] == ["assistant", "user"] * (
-            len(messages) // 2
-        )
-        return f"Patient's turn {len(messages) // 2}."
-    return f"Clinician's turn {1 + len(messages) // 2}."
-
-
-def judged(prompt: str) -> str:
     """Criteria with points hold of the reference's replies, and faults of none."""
-    (row,) = (each for each in ROWS if each["message"] in prompt)
-    holds = any(
-        criterion["text"] in prompt and criterion["points"] > 0 for criterion in row["criteria"]
+    if call.body["model"] != "judge":
+        return "Please wait."
+    met = any(
+        f"[{rubric['points']}] {rubric['criterion']}" in call.prompt
+        and f"assistant: {row['ideal_completions_data']['ideal_completion']}" in call.prompt
+        and rubric["points"] > 0
+        for row in ROWS
+        for rubric in row["rubrics"]
     )
-    return "true" if holds and row["reply"] in prompt else "false"
+    return json.dumps({"explanation": "so it is", "criteria_met": met})
 
 
-def entry(run: str, task: str) -> dict[str, Any]:
+def entry(run: str) -> dict[str, Any]:
     results = json.loads((Path(run) / "results.json").read_text(encoding="utf-8"))
-    found: dict[str, Any] = results["tasks"][task]
+    found: dict[str, Any] = results["tasks"]["medical_rubric"]
     return found
 
 
-def test_the_reference_scores_the_maximum(serving: Any) -> None:
-    names = "medical_rubric,medical_rubric_visit"
-    words = ["run", "--tasks", names, "--model", "baseline/reference", *DEMO, *JUDGE]
-    with serving():
-        assert main([*words, "--out", "run"]) == 0
-    for name in names.split(","):
-        figure = entry("run", name)["metrics"]["points"]
-        assert (figure["value"], figure["bound_low"], figure["ci_high"]) == (1.0, 1.0, 1.0)
-        assert 0.0 <= figure["ci_low"] < 1.0
+def write_lines(path: str, rows: list[dict[str, Any]]) -> None:
+    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def test_the_judge_of_a_visit_sees_the_whole_conversation(serving: Any) -> None:
+def test_the_reference_scores_the_maximum_in_every_group(serving: Any) -> None:
     with serving() as server:
-        assert main([*VISIT, *PATIENT, *JUDGE, "--out", "run"]) == 0
-        asked = [call.prompt for call in server.calls if call.body["model"] == "judge"]
-        assert len(asked) == sum(len(row["criteria"]) for row in ROWS)
-        turns = (
-            "Clinician: Clinician's turn 1.\n\nPatient: Patient's turn 1.\n\n"
-            "Clinician: Clinician's turn 2.\n\nPatient: Patient's turn 2.\n\n"
-            "Clinician: Clinician's turn 3.\n\nDoes"
-        )
-        assert all(turns in prompt for prompt in asked)
-        ran = entry("run", "medical_rubric_visit")
-        assert (ran["usage"]["requests"], ran["roles"]["patient"]["requests"]) == (12, 8)
-        assert ran["recipe"]["roles"]["patient"]["name"] == "openai-api/test-host/patient"
-        assert ran["metrics"]["points"]["value"] == 0.0
-        before = len(server.calls)
-        # The same command again asks nobody, and scoring again finds the conversations.
-        assert main([*VISIT, *PATIENT, *JUDGE, "--out", "run"]) == 0
-        words = ["score", "medical_rubric_visit", "--responses", "run", *JUDGE]
-        assert main([*words, "--judge-args", "max_retries=0", "--out", "again"]) == 0
-        later = [call.prompt for call in server.calls[before:]]
-        assert {call.body["model"] for call in server.calls[before:]} <= {"judge"}
-        assert all(turns in prompt for prompt in later)
-    assert entry("again", "medical_rubric_visit")["metrics"] == ran["metrics"]
+        assert main([*GOLD, "--out", "run"]) == 0
+        asked = [call.prompt for call in server.calls]
+    found = entry("run")
+    figure = found["metrics"]["points"]
+    assert (figure["value"], figure["bound_low"], figure["ci_high"]) == (1.0, 1.0, 1.0)
+    assert found["breakdown"].keys() == {"theme", "axis", "level"}
+    groups = [group for by in found["breakdown"].values() for group in by.values()]
+    known = [each["points"]["value"] for each in groups if each["points"]["n"]]
+    assert {*known} == {1.0}
+    assert len(known) == 2 + 3 + 1  # themes; axes and levels of a criterion with points
+    # The judge sees all of a conversation, and the reply behind it.
+    first = "user: Good morning. I have a question about my tablets.\n\nassistant: Good morning."
+    assert sum(first in prompt for prompt in asked) == len(ROWS[1]["rubrics"])
+    assert len(asked) == sum(len(row["rubrics"]) for row in ROWS)
 
 
-def test_a_visit_that_was_interrupted_goes_on(serving: Any) -> None:
-    faults = [Fault.status_code(400)]
+def test_their_file_is_read_and_scored_by_hand(serving: Any) -> None:
+    """By hand: 3 - 4 of 8 and 5 of 10 points; of the axis, -4 of 5 and nothing that could be earned."""
+    rubrics = [
+        {"criterion": "One.", "points": 5, "tags": ["axis:accuracy"]},
+        {"criterion": "Two, met.", "points": 3, "tags": []},
+        {"criterion": "Three, met.", "points": -4, "tags": ["axis:accuracy", "other"]},
+    ]
+    more = [{"criterion": "Met.", "points": 5.0, "tags": []}, rubrics[0], rubrics[2]]
+    more[2] = {"criterion": "Fault.", "points": -2, "tags": ["axis:completeness"]}
+    rows = [
+        {**ROWS[0], "prompt_id": "a", "rubrics": rubrics, "example_tags": ["theme:x", "other:y"]},
+        {**ROWS[1], "prompt_id": "b", "rubrics": more, "example_tags": [], "canary": "z"},
+    ]
+    for row in rows:
+        row["ideal_completions_data"] = None
+    write_lines("published.jsonl", rows)
+    build = ["build", "medical_rubric", "--config", "hard", "--source", "published.jsonl"]
+    assert main(build) == 0
+    write_lines("answers.jsonl", [{"id": "a", "response": "A."}, {"id": "b", "response": "B."}])
+    score = ["score", "medical_rubric", "--responses", "answers.jsonl", "--config", "hard"]
 
-    def second_turn_fails(call: Call) -> Fault | None:
-        late = call.body["model"] == "patient" and len(call.body["messages"]) > 3
-        return faults[0] if faults and late else None
+    def says(call: Call) -> str:
+        return json.dumps({"explanation": "", "criteria_met": "et." in call.prompt})
 
-    with serving(second_turn_fails) as server:
-        assert main([*VISIT, *PATIENT, *JUDGE, "--out", "run"]) == 5
-        assert entry("run", "medical_rubric_visit")["coverage"]["unscored"] == {
-            "no answer: patient: http 400": len(ROWS)
-        }
-        faults.clear()
-        first = len(server.calls)
-        assert main([*VISIT, *PATIENT, *JUDGE, "--out", "run"]) == 0
-        asked = [call.body["model"] for call in server.calls[first:]]
-    # Of each visit the patient's second turn and the clinician's third were missing.
-    assert (asked.count("patient"), asked.count("clinician")) == (len(ROWS), len(ROWS))
-    assert first == 4 * len(ROWS)
+    with serving(answer=says):
+        assert main([*score, *JUDGE, "--out", "run"]) == 0
+    found = entry("run")
+    assert found["metrics"]["points"]["value"] == pytest.approx((-1 / 8 + 5 / 10) / 2)
+    breakdown = found["breakdown"]
+    assert breakdown["theme"]["x"]["points"]["value"] == 0.0  # -1/8, cut
+    assert breakdown["theme"]["other:y"]["points"]["n"] == 1
+    assert breakdown["axis"]["accuracy"]["points"]["value"] == 0.0
+    assert breakdown["axis"]["completeness"]["points"]["value"] is None
 
 
-def test_a_ceiling_of_cost_is_of_all_roles(
+def test_a_missing_verdict_is_bounded_with_its_sign(serving: Any) -> None:
+    def fails(call: Call) -> Fault | None:
+        lost = ("[3] Tells the patient not to drive", "[-5] Tells the patient to stop")
+        return Fault.status_code(400) if any(each in call.prompt for each in lost) else None
+
+    with serving(fails):
+        assert main([*GOLD, "--out", "run"]) == 5
+    figure = entry("run")["metrics"]["points"]
+    assert figure["bound_high"] == 1.0
+    assert figure["bound_low"] == pytest.approx((8 / 11 + (8 - 5) / 8 + 2) / 4)
+
+
+def test_files_of_another_form_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    rubric = ROWS[0]["rubrics"][0]
+    for change, said in (
+        ({"prompt_id": 3}, "line 2: prompt_id must be as published"),
+        ({"prompt": [{"role": "user"}]}, "line 2: prompt must be as published"),
+        ({"prompt": []}, "line 2: prompt must be a chat whose last message is the user's"),
+        ({"rubrics": [{**rubric, "points": True}]}, "line 2: rubrics must be as published"),
+        (
+            {"rubrics": [{**rubric, "points": -1}]},
+            "points must be finite numbers, one of them abov",
+        ),
+        ({"rubrics": [{**rubric, "points": float("inf")}]}, "points must be finite numbers"),
+        ({"rubrics": []}, "points must be finite numbers, one of them above 0"),
+    ):
+        write_lines("rows.jsonl", [ROWS[0], {**ROWS[1], **change}])
+        build = ["build", "medical_rubric", "--config", "full", "--source", "rows.jsonl"]
+        assert main(build) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_their_template_is_read_from_a_checkout(serving: Any) -> None:
+    folder = Path("simple-evals")
+    folder.mkdir()
+    text = 'GRADER_TEMPLATE = """\nTheirs\n<<conversation>>\nItem\n<<rubric_item>>\n""".strip()\n'
+    (folder / "healthbench_eval.py").write_text(f"import blobfile\n{text}", encoding="utf-8")
+    with serving() as server:
+        official = ["--prompts", "official", "--upstream", "simple-evals", "--out", "run"]
+        assert main([*GOLD, *official]) == 0
+        asked = {call.prompt for call in server.calls}
+    row, rubric = ROWS[3], ROWS[3]["rubrics"][2]
+    reply = row["ideal_completions_data"]["ideal_completion"]
+    talk = f"user: {row['prompt'][0]['content']}\n\nassistant: {reply}"
+    assert f"Theirs\n{talk}\nItem\n[-10] {rubric['criterion']}" in asked
+
+
+def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
     serving: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    free, dear = "price_in=0,price_out=0", "price_in=1000,price_out=1000"
-    model = ["--model-args", free, "--max-new-tokens", "9"]
-    with serving() as server:
-        assert main([*VISIT, *PATIENT, *JUDGE, *model, "--max-cost", "1"]) == 2
-        assert "needs the prices of openai-api/test-host/patient" in capsys.readouterr().err
-        patient = ["--role", f"{PATIENT[1]},{dear}"]
-        words = [*VISIT, *patient, *JUDGE, *model, "--out", "run"]
-        assert main([*words, "--max-cost", "0.05"]) == 5
-        assert {call.body["model"] for call in server.calls} <= {"clinician", "judge"}
-        assert entry("run", "medical_rubric_visit")["coverage"]["unscored"] == {
-            "no answer: patient: budget spent": len(ROWS)
-        }
-        assert "before --max-cost 0.05 was passed" in capsys.readouterr().err
-        assert main(words) == 0
-        asked = [call.body["model"] for call in server.calls]
-    assert (asked.count("clinician"), asked.count("patient")) == (12, 8)
-
-
-def test_each_role_needs_a_model_that_the_guard_allows(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], serving: Any
-) -> None:
-    cases = {
-        "": r"the role patient \(plays the patient.*\) needs a model: --role patient=MODEL",
-        "nurse=openai-api/x/y": r"'nurse' is no role of medical_rubric_visit. They have: patient",
-        "patient=": "name the model, as patient=openai-api/HOST/NAME",
-        "patient=baseline/random": "a baseline answers tasks and cannot talk",
+    """The judge calls one in eight criteria met that are not, and the other way round."""
+    lines = CHECKS.read_text(encoding="utf-8").splitlines()
+    labels = [json.loads(line) for line in lines * 4]
+    for number, row in enumerate(labels):
+        row["completion"] += " " * number
+        row["prompt"] = [{"role": "user", "content": f"{number // 12}"}]
+    write_lines("labels.jsonl", labels)
+    right = {
+        f"assistant: {row['completion']}\n{row['rubric']}": sum(row["binary_labels"]) > 1
+        for row in labels
     }
-    for given, message in cases.items():
-        role = ["--role", given] if given else []
-        assert main([*VISIT, *role, *JUDGE]) == 2
-        assert re.search(message, capsys.readouterr().err)
-    # Of credentialed conversations nothing goes to a patient that is played elsewhere.
-    closed = [
-        type(spec)(**{**vars(spec), "access": "credentialed"})
-        for spec in task_spec("medical_rubric_visit").benchmark.datasets
-    ]
-    benchmark = type(task_spec("medical_rubric_visit").benchmark)
-    monkeypatch.setattr(benchmark, "datasets", tuple(closed))
-    with serving() as server:
-        far = ["--role", "patient=openai-api/far-host/patient"]
-        assert main([*VISIT, *far, *JUDGE, "--out", "closed"]) == 4
-        assert "model of the role patient" in capsys.readouterr().err
-        assert server.calls == []
+
+    def says(call: Call) -> str:
+        parts = re.search(r"(assistant: [^\n]*)\n\nLook .*\n\n(.*)\n\nReply", call.prompt, re.S)
+        if parts is None or (known := right.get(f"{parts[1]}\n{parts[2]}")) is None:
+            return answer(call)
+        wrong = hashlib.sha256(call.prompt.encode()).digest()[0] % 8 == 0
+        return json.dumps({"explanation": "so", "criteria_met": known != wrong})
+
+    with serving(answer=says):
+        check = ["judge-check", "medical_rubric", "--source", "labels.jsonl", *JUDGE]
+        assert main([*check, "--out", "check"]) == 0
+        found = json.loads(Path("check/check.json").read_text(encoding="utf-8"))
+        assert (found["set"], found["pairs"], found["scored"]) == ("medical_rubric", 96, 96)
+        assert found["labels"]["gold"].count(None) == 4
+        assert main([*GOLD, "--calibration", "check", "--out", "run"]) == 0
+    figure = entry("run")["metrics"]["points_corrected"]
+    assert figure["calibration"]["refused"] is None
+    assert 0.0 <= figure["ci_low"] <= figure["value"] <= figure["ci_high"] <= 1.0
+    # A met verdict counts u, one that is not met v; faults that were not met count with their sign.
+    u, v = figure["calibration"]["scores"]
+    signed = [(11, -9), (8, -5), (11, -8), (10, -10)]
+    mean = sum(u + v * fault / plus for plus, fault in signed) / len(signed)
+    assert figure["value"] == pytest.approx(min(1.0, mean))
+    assert "medical_rubric" in capsys.readouterr().out
 
 
-def test_report_compare_and_list(serving: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_door(serving: Any, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "--tasks", "medical_rubric", *DEMO, *JUDGE, "--model"]
     with serving():
-        assert main([*words, "baseline/reference", "--out", "gold"]) == 0
+        assert main([*GOLD, "--out", "gold"]) == 0
         assert main([*words, "openai-api/test-host/clinician", "--out", "model"]) == 0
     assert main(["report", "gold", "model", "--out", "report.html"]) == 0
-    assert "Tells the patient" not in Path("report.html").read_text(encoding="utf-8")
-    assert "points" in Path("report.html").read_text(encoding="utf-8")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "Tells the patient" not in page
+    assert re.search("axis", page, re.IGNORECASE)
     assert main(["compare", "gold", "model"]) == 0
     assert "points" in capsys.readouterr().out
     assert main(["list"]) == 0
-    told = capsys.readouterr().out
-    assert re.search(r"medical:medical_rubric_visit .*not in lighteval", told)
-    assert "lighteval asks one question an item" in told
+    assert re.search(r"medical:medical_rubric .*needs a judge", capsys.readouterr().out)
 
 
-def test_lighteval_has_the_task_of_one_question() -> None:
+def test_lighteval_has_the_task() -> None:
     pytest.importorskip("lighteval")
     from medical_tasks.harness.lighteval_adapter import task_configs
 
     (config, bare) = task_configs([task_spec("medical_rubric")])
     assert (config.name, bare.name) == ("medical:medical_rubric", "medical_rubric")
-    assert task_spec("medical_rubric_visit").outside_lighteval
-
-
-@pytest.mark.slow
-def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
-    pytest.importorskip("inspect_ai")
-    words = ["eval", "medical_tasks/medical_rubric_visit", "-T", "config=demo", "--display", "none"]
-    words += ["--model", "openai-api/local/clinician", "--log-dir", "logs", "--log-format", "json"]
-    words += ["--model-role", "patient=openai-api/local/patient"]
-    with serving() as server:
-        environment = os.environ | {
-            "LOCAL_BASE_URL": server.base_url,
-            "LOCAL_API_KEY": "k",
-            "MEDICAL_TASKS_JUDGE": "openai-api/test-host/judge",
-        }
-        command = [sys.executable, "-m", "inspect_ai", *words]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        judge = [call.prompt for call in server.calls if call.body["model"] == "judge"]
-    (log,) = (here / "logs").glob("*.json")
-    content = json.loads(log.read_text(encoding="utf-8"))
-    assert content["status"] == "success", done.stdout + done.stderr
-    assert judge
-    turns = "Patient: Patient's turn 2.\n\nClinician: Clinician's turn 3."
-    assert all(turns in prompt for prompt in judge)

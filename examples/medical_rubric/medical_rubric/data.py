@@ -66,7 +66,7 @@ def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
         points = [rubric["points"] for rubric in record["rubrics"]]
         sound = math.isfinite(math.fsum(points)) and max(points, default=0) > 0
         _check(sound, path, place, "points must be finite numbers, one of them above 0")
-        ideal = record.get("ideal_completions_data")
+        ideal = record.get("ideal_completions_data") or {}
         yield {
             "id": record["prompt_id"],
             "prompt": _only(record["prompt"], _CHAT[0]),
