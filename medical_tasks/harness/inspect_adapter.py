@@ -212,6 +212,17 @@ def _pooled(name: str, official: bool = False) -> Metric:
     return compute
 
 
+@metric(name="cut_mean")
+def _cut_mean(low: float, high: float) -> Metric:
+    """The mean of the scores there are, cut as the suite's figure is (`MetricSpec.total`)."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        values = [value for each in scores if not math.isnan(value := each.score.as_float())]
+        return min(max(math.fsum(values) / len(values), low), high) if values else math.nan
+
+    return compute
+
+
 def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
     """By both names of a judged metric.
 
@@ -220,7 +231,7 @@ def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
     return {
         shown: [_pooled(metric.name, metric.official is not None)]
         if metric.kind == "ratio"
-        else [mean(), stderr()]
+        else [mean() if metric.total is None else _cut_mean(*metric.total), stderr()]
         for comparable in (True, not task.judge)
         for shown, metric in shown_metrics(task, comparable=comparable, official=True).items()
     }

@@ -216,7 +216,15 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
 
 
 def _aggregate(metric: MetricSpec) -> Callable[[list[float]], float]:
-    return _pooled_mean if is_pooled(metric) else _mean
+    if metric.total is None:
+        return _pooled_mean if is_pooled(metric) else _mean
+    low, high = metric.total
+
+    def cut_mean(values: list[float]) -> float:
+        value = _mean(values)
+        return value if math.isnan(value) else min(max(value, low), high)
+
+    return cut_mean
 
 
 def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
