@@ -218,6 +218,11 @@ def packages() -> dict[Package, list[str]]:
     return found
 
 
+def known_packages() -> str:
+    """Names the other packages that register something, for a sentence."""
+    return ", ".join(sorted(map(str, packages()))) or "none is known here"
+
+
 def problems() -> Sequence[Problem]:
     """Says what was left out so far, and why."""
     return tuple(_problems.get(given(), ()))
@@ -255,14 +260,18 @@ def _blamed(error: Exception) -> str:
         for group in _groups()
         for each in _foreign(group, given())
     }
-    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        owner = owners.get(str(frame.f_globals.get("__name__", "")).partition(".")[0])
-        if owner is not None:
-            where = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}"
-            return (
-                f"the package {owner} failed: {type(error).__name__}: {error} ({where}). "
-                "It is a fault of that package: tell its authors."
-            )
+    # Where a library raised its own error of it, as when rows are built, the cause is whose.
+    cause: BaseException | None = error
+    while cause is not None:
+        for frame, line in reversed(list(traceback.walk_tb(cause.__traceback__))):
+            owner = owners.get(str(frame.f_globals.get("__name__", "")).partition(".")[0])
+            if owner is not None:
+                where = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}"
+                return (
+                    f"the package {owner} failed: {type(cause).__name__}: {cause} ({where}). "
+                    "It is a fault of that package: tell its authors."
+                )
+        cause = cause.__cause__
     return ""
 
 

@@ -257,6 +257,33 @@ class _PartDoc(Doc):
         super().__setattr__(name, value)
 
 
+_TURNS = "__turns"
+"""Column that holds what was said in a chat before its last message: pairs of question and answer."""
+
+
+class _ChatDoc(Doc):
+    """The last message of a chat; lighteval shows worked examples as the turns before a question."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "fewshot_samples":
+            turns = (self.specific or {}).get(_TURNS, ())
+            value = [Doc(query=asked, choices=[said], gold_index=0) for asked, said in turns]
+        super().__setattr__(name, value)
+
+
+def _earlier_turns(task: TaskSpec, item: Item, chat: Sequence[Message]) -> list[tuple[str, str]]:
+    """The pairs of question and answer before the last message of a chat."""
+    roles = [message["role"] for message in chat]
+    if roles != [("user", "assistant")[place % 2] for place in range(len(chat))]:
+        raise UsageError(
+            f"{task.name}: lighteval asks users' messages and shows models' answers in turns, and "
+            f"the chat of item {item.id} is of {', '.join(roles)}. Use: medical-tasks run --tasks "
+            f"{task.name}"
+        )
+    texts = [message["content"] for message in chat[:-1]]
+    return list(zip(texts[::2], texts[1::2], strict=True))
+
+
 def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
     return task.benchmark.load_items(task, [row])[int(row.get(_PLACE, 0))]
 
@@ -308,12 +335,15 @@ class _Prompt:
         if several:
             line["__id"] = item.id
         prompts = self._prompt_set()
-        (message,) = prompts.render(item)
+        *_, message = chat = prompts.render(item)
+        turns = _earlier_turns(self.task, item, chat)
         gold = self.task.benchmark.gold_response(self.task, item)
         choices, right = [gold], 0
         if prompts.continuations is not None:
             choices, right = list(prompts.continuations(item)), _most_probable(gold)
         make = _PartDoc if several else Doc
+        if turns:
+            make, line[_TURNS] = _ChatDoc, turns
         return make(
             query=message["content"],
             choices=choices,

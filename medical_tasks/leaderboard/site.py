@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+import medical_tasks.plugins as plugins
 from medical_tasks._version import __version__
 from medical_tasks.catalog import benchmarks, dataset_spec, tasks
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
@@ -457,9 +458,8 @@ def _write_downloads(out: Path, rows: Iterable[_Found]) -> None:
 
 def _write_page(out: Path) -> None:
     most = DEFAULT_LIMITS.package_bytes >> 20
-    page = rendered(
-        "index.html", room="leaderboard", states=STATES, benchmarks=benchmarks(), most=most
-    )
+    known = {"benchmarks": benchmarks(), "packages": plugins.known_packages()}
+    page = rendered("index.html", room="leaderboard", states=STATES, most=most, **known)
     styles = f"{component_styles()}\n{assets_text('leaderboard.css', _ASSETS)}"
     _write(out / "index.html", f"{page}\n".encode())
     _write(out / "leaderboard.css", styles.encode())

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
+import medical_tasks.plugins as plugins
 from medical_tasks.catalog import dataset_spec, task_spec, tasks
 from medical_tasks.io.untrusted import shown, shown_path
 from medical_tasks.leaderboard import forms
@@ -153,8 +154,9 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
     for name in stated if isinstance(stated, dict) else ():
         if name not in tasks():
             raise contents.PackageError(
-                f"{contents.RESULTS}: the task {shown(name)} is not known here. Leave it out "
-                "(--task NAME), or update this suite."
+                f"{contents.RESULTS}: the task {shown(name)} is not known here: it is neither of "
+                f"this suite nor of another package ({plugins.known_packages()}). Leave it out (--task "
+                "NAME), update this suite, or install the package that has it."
             )
     if (odd := odd_setting(value)) is not None:
         raise contents.not_sound(f"{shown_path(contents.RESULTS, *odd)}: {SETTING_RULE}")
