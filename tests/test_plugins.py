@@ -91,6 +91,17 @@ def test_a_faulty_package_is_named_and_left_out(
     assert re.search(rf"plugin .*{name}.*{reason[:20]}", capsys.readouterr().out)
 
 
+def test_an_error_while_rows_are_built_is_told_as_its_own(
+    package: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = written(package, "faulty_rows", SPEC)
+    text = (place / "data.py").read_text(encoding="utf-8")
+    changed = text.replace("    yield from", "    raise ValueError('no rows')\n    yield from")
+    (place / "data.py").write_text(changed, encoding="utf-8")
+    assert main(["--plugin", str(place), "build", "faulty_rows", "--config", "demo"]) == 1
+    assert "the package faulty_rows failed: ValueError: no rows (" in capsys.readouterr().err
+
+
 def test_an_error_of_its_code_is_told_as_its_own(
     package: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +118,16 @@ def test_an_error_of_its_code_is_told_as_its_own(
         told,
     )
     assert "Traceback" not in told
+    # With others in the same command they are scored, and this one is not.
+    assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
+    run[2] = "faulty_scorer,medcalc"
+    assert main(["--plugin", place, *run, "--out", "both"]) == 5
+    told = capsys.readouterr().err
+    assert "faulty_scorer is left unscored, and the others go on: the package faulty" in told
+    results = json.loads((here / "both" / "results.json").read_text(encoding="utf-8"))["tasks"]
+    unscored = results["faulty_scorer"]["coverage"]["unscored"]
+    assert unscored == {"a fault of the task's package": 10}
+    assert results["medcalc"]["coverage"]["unscored"] == {}
 
 
 @pytest.mark.parametrize(

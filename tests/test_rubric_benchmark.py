@@ -14,6 +14,7 @@ import pytest
 import medical_tasks.plugins as plugins
 from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
+from medical_tasks.data.task_data import load_task_data
 from tests.fault_server import Call, Fault
 from tests.support import ROOT
 
@@ -219,3 +220,11 @@ def test_lighteval_has_the_task() -> None:
 
     (config, bare) = task_configs([task_spec("medical_rubric")])
     assert (config.name, bare.name) == ("medical:medical_rubric", "medical_rubric")
+    (task,) = task_spec("medical_rubric").benchmark.tasks
+    item = load_task_data(task, task.benchmark.datasets[0], config="demo").items[1]
+    config.prompt_function.judge = None
+    doc = config.prompt_function(dict(item.fields), config.name)
+    doc.fewshot_samples = []  # as lighteval sets it, which shows them before the question
+    (earlier,) = doc.fewshot_samples
+    shown = [earlier.query, earlier.get_golds()[0], doc.query]
+    assert shown == [message["content"] for message in item.fields["prompt"]]

@@ -6,6 +6,7 @@ What happens to the scores of a task on their way to `results.json` is in `summa
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
@@ -43,6 +44,8 @@ _BLOCK: Final = 2_000
 _NAMED: Final = 5
 _ROUNDING: Final = 1e-9  # by which a value may exceed its limits
 """How many items a message names."""
+PACKAGE_FAULT: Final = "a fault of the task's package"
+"""Why items are unscored whose scorer failed."""
 
 
 def score_responses(answered: AnsweredTask, judging: Judging | None = None) -> dict[str, ItemScore]:
@@ -69,7 +72,7 @@ def finish(
     for original, task in zip(answered, tasks, strict=True):
         task_judge = judge.task_judge(task.task) if judge is not None and task.task.judge else None
         recipe = _recipe(task, original.task, task_judge, official=official)
-        scoring = _Scoring(task, task_judge, calibration, private)
+        scoring = _Scoring(task, task_judge, calibration, private, alone=len(tasks) == 1)
         scored = scoring.run(items)
         summary = summary_of(scored, sample=drawn_from_set(recipe))
         if task_judge is not None and not task_judge.recipe["comparable"]:
@@ -158,6 +161,8 @@ class _Scoring:
     judge: TaskJudge | None
     calibration: Calibration | None
     private: bool
+    alone: bool = True
+    """Whether no other task waits, so that a fault of the task's package ends the command."""
     adjudicated: list[str] = field(default_factory=list)
     """Items whose unclear answers were decided by adjudication."""
     corrections: Corrections = field(default_factory=Corrections)
@@ -172,7 +177,8 @@ class _Scoring:
         kept: list[dict[str, ItemScore]] = [{} for _ in repeats]
         values: dict[tuple[tuple[str, float], ...], Mapping[str, float]] = {}
         blocks = (
-            _scored_blocks(each, judging, n, self.private) for n, each in enumerate(repeats, 1)
+            _scored_blocks(each, judging, n, self.private, alone=self.alone)
+            for n, each in enumerate(repeats, 1)
         )
         for block, *others in zip(*blocks, strict=True):
             scores = [each.scores for each in (block, *others)]
@@ -218,23 +224,42 @@ class _Block:
 
 
 def _scored_blocks(
-    answered: AnsweredTask, judging: Judging | None, repeat: int = 1, private: bool = False
+    answered: AnsweredTask,
+    judging: Judging | None,
+    repeat: int = 1,
+    private: bool = False,
+    *,
+    alone: bool = True,
 ) -> Iterator[_Block]:
-    """Scores a task's items block by block; a judge is asked about all of them together."""
+    """Scores a task's items block by block; a judge is asked about all of them together.
+
+    Where the task is not `alone`, a fault of its package leaves its items unscored.
+    """
     task, responses = answered.task, answered.responses
     scoring = Scoring(judging=judging, arguments=answered.scoring_args)
     for items in _blocks(answered):
         answered_items = [item for item in items if item.id in responses]
         rows: list[JsonDict] = getattr(judging.judge, "rows", []) if judging else []
         before = len(rows)
-        with doing(f"score {len(responses):,} answers to {task.name}"):
-            answers = [answered.answer(item) for item in answered_items]
-            scored = task.benchmark.score_items(task, answered_items, answers, scoring)
-        check_scores(task, answered_items, scored)
+        decided: dict[str, ItemScore] = {}
+        try:
+            with plugins.telling(), doing(f"score {len(responses):,} answers to {task.name}"):
+                answers = [answered.answer(item) for item in answered_items]
+                scored = task.benchmark.score_items(task, answered_items, answers, scoring)
+                check_scores(task, answered_items, scored)
+                scores = {score.id: score for score in scored}
+                decided = _adjudicated(answered, answered_items, scores, scoring)
+        except plugins.PluginError as error:
+            if alone:
+                raise
+            said = PACKAGE_FAULT if private else error  # of private data it may hold a text
+            print(f"{task.name} is left unscored, and the others go on: {said}", file=sys.stderr)
+            scores = {
+                item.id: ItemScore(id=item.id, values={}, unscored=PACKAGE_FAULT)
+                for item in answered_items
+            }
         for row in rows[before:] if repeat > 1 else ():
             row["repeat"] = repeat
-        scores = {score.id: score for score in scored}
-        decided = _adjudicated(answered, answered_items, scores, scoring)
         scores |= decided
         yield _Block(items, _redacted(task, scores) if private else scores, list(decided))
 
