@@ -162,7 +162,7 @@ _ELSEWHERE: Final = any_of(
     r"(?:brother|sister|mother|father|wife|husband|son|daughter|twin|cousin"
     r"|roommate)s?['’]?s? | "
     r"(?:another|other|different|first|textbook|average) (?:patient|formula|method|equation"
-    r"|calculator|rule|score) | patients | people | men | women | adults | children | those"
+    r"|calculator|rule|score) | patients(?!\s+(?:\w+\s+of\s+)?§) | people | men | women | adults | children | those"
 )
 _THEN: Final = any_of(
     r"before | prior to | on admission | yesterday | previously | \w+ \w+ ago | so far"
@@ -460,7 +460,7 @@ NAMED_BEHIND: Final = pattern_of(
 )
 _LINK: Final = any_of(
     r"is | are | was | were | (?:(?:would|should|must|will) )?be | of | at | to | as | on | "
-    r"in | becomes? | remains? | (?:is )?equal(?:s| to) | stands at | has | have | had | "
+    r"in | becomes? | remains? | equals | (?:is )?equ\w*al\w* to | stands at | has | have | had | "
     r"returns | gives | gave | giving | yields? | yielding | adds | contributes | makes | "
     r"scores | gets | reads | returned"
 )

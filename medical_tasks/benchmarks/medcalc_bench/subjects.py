@@ -62,7 +62,7 @@ _PHRASES: Final = {
         "(?:albumin[- ])?(?:corrected|adjusted) (?:serum |total )?calcium",
         "calcium correction",
     ),
-    8: ("wells",),
+    8: ("well['’]s",),
     9: (
         "e?gfr",
         "(?:estimated )?glomerular filtration rate",
@@ -73,13 +73,13 @@ _PHRASES: Final = {
         "edc",
     ),
     15: ("child[- ](?:turcotte[- ])?pugh",),
-    16: ("wells",),
+    16: ("well['’]s",),
     17: ("(?:revised )?cardiac risk index",),
     20: ("(?:modified )?centor",),
     21: ("glasgow coma (?:scale|score)",),
     22: (
         "(?:maintenance|iv|hourly) fluids?(?: (?:rate|requirement|need)s?)?",
-        "fluid rate",
+        "fluid (?:rate|maintenance)",
     ),
     23: ("melda? ?-?na",),
     24: (
@@ -87,9 +87,10 @@ _PHRASES: Final = {
         "(?:dose|dosage) equivalent",
     ),
     26: (
-        "corrected (?:serum )?sodium",
+        "corrected (?:serum |concentration of )?sodium",
         "sodium correction",
     ),
+    27: ("glasgow bleeding",),
     28: ("apache (?:2|ii)",),
     29: ("pneumonia severity index",),
     30: ("(?:serum|plasma)? ?osmolal?ar?ity",),
@@ -106,7 +107,7 @@ _PHRASES: Final = {
     ),
     49: (
         "morphine (?:milligram |equivalent )?equivalents?(?: dos(?:e|age))?",
-        "daily mme",
+        "(?:daily )?mmes?(?:/day| (?:per|a) day)?",
     ),
     51: ("sirs",),
     60: ("body surface area",),
