@@ -7,7 +7,6 @@ from pathlib import Path
 from medical_tasks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
-from medical_tasks.judges.session import next_step as judge_step
 from medical_tasks.options import Run
 from medical_tasks.report.markdown import write_markdown
 from medical_tasks.report.terminal import render_table
@@ -42,6 +41,8 @@ def report_results(folder: Path, *, next_step: str = AGAIN) -> int:
         reasons = {reason for found in missing.values() for reason in found}
         only_too_long = reasons == {"no answer: prompt too long"}
         if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
+            from medical_tasks.judges.session import next_step as judge_step  # slow
+
             next_step = judge_step(reasons)
         lasting = {
             name: said

@@ -40,7 +40,6 @@ from medical_tasks.models.opener import (
 from medical_tasks.models.opening import open_model
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.options import Run, Score, read_settings
-from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import (
@@ -482,6 +481,8 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
             f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet "
             "has one answer to each. Leave it out."
         )
+    from medical_tasks.runs.adjudicating import read_adjudication  # readers of judges: slow
+
     return read_adjudication(path, task, answered.responses)
 
 

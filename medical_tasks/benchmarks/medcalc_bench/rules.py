@@ -13,8 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
+
+from medical_tasks.io.patterns import Pattern
 
 NAME: Final = "§"
 THIS: Final = "▣"
@@ -35,13 +37,13 @@ OTHER_UNIT: Final = "in a unit that a score does not have"
 REFUSED: Final = "not computable"
 
 
-def pattern_of(text: str) -> re.Pattern[str]:
-    """Compiles a pattern that is written over several lines."""
-    return re.compile(text, re.VERBOSE)
+def pattern_of(text: str) -> Pattern:
+    """A pattern that is written over several lines."""
+    return Pattern(text, re.VERBOSE)
 
 
-def patterns_of(*texts: str) -> tuple[re.Pattern[str], ...]:
-    """Compiles several patterns, each written over several lines."""
+def patterns_of(*texts: str) -> tuple[Pattern, ...]:
+    """Several patterns, each written over several lines."""
     return tuple(map(pattern_of, texts))
 
 
@@ -69,7 +71,7 @@ class Rule:
 
     reason: str
     law: str
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[Pattern, ...]
     holds: tuple[str, ...]
     fails: tuple[str, ...]
 
@@ -659,25 +661,36 @@ _HARMLESS: Final = frozenset(
 )
 """Words of the patterns for which alone, in front of a quantity, none of them matches."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
-_LITERAL: Final = re.compile(r"(?<!\\)([a-z]+)([?*]?)")
+_PHRASE: Final = re.compile(r"(?<!\\)([a-z]+(?:\\s\+[a-z]+)*)([?*]?)")
 _SIGN_IN_FRONT: Final = re.compile(r"[<>≤≥∈+×*/^√|~≈→?\"-][^=]*$|[≠\"]")
 _SIGN_BEHIND: Final = re.compile(r"[^\w\s.,:;()'§¤%]")
 _TESTS: Final = tuple((rule.reason, pattern) for rule in RULES for pattern in rule.patterns)
 
 
-def _literals(pattern: re.Pattern[str]) -> frozenset[str]:
-    """What stands in a pattern in letters: whole words, and the beginnings of others."""
-    words = _LITERAL.findall(pattern.pattern)
-    return frozenset(form for word, end in words for form in (word, word[:-1] if end else word))
+def _literals(pattern: Pattern) -> frozenset[str]:
+    """What stands in a pattern in letters: whole words, and the beginnings of others.
+
+    Of a phrase its longest word that is not harmless says enough: "excess" of "in excess of".
+    """
+    words: set[str] = set()
+    for phrase, optional in _PHRASE.findall(pattern.pattern):
+        *before, last = phrase.split(r"\s+")
+        telling = max((*before, last), key=lambda word: (word not in _HARMLESS, len(word)))
+        words |= {telling, last[:-1]} if optional and telling == last else {telling}
+    return frozenset(words)
 
 
 def _bits(chosen: Iterable[bool]) -> int:
     return sum(1 << place for place, each in enumerate(chosen) if each)
 
 
-_LITERALS: Final = tuple(
-    map(_literals, (*(pattern for _, pattern in _TESTS), RETRACTION, REFUSAL, CHOSEN))
-)
+@cache
+def _all_literals() -> tuple[frozenset[str], ...]:
+    """The literals of all patterns, in the order of their bits."""
+    patterns = (*(pattern for _, pattern in _TESTS), RETRACTION, REFUSAL, CHOSEN)
+    return tuple(map(_literals, patterns))
+
+
 _ABOUT_FRONT: Final = _bits(not pattern.pattern.startswith(THIS) for _, pattern in _TESTS)
 _ABOUT_BEHIND: Final = _bits(not pattern.pattern.endswith(THIS) for _, pattern in _TESTS)
 MAY_RETRACT: Final = 1 << len(_TESTS)
@@ -689,7 +702,7 @@ MAY_CHOOSE: Final = MAY_REFUSE << 1
 def _patterns_with(word: str) -> int:
     """The patterns that look for a word or its beginning, each as a bit at its place."""
     parts = {word, *(word[:length] for length in range(3, len(word)))}
-    return _bits(not parts.isdisjoint(words) for words in _LITERALS)
+    return _bits(not parts.isdisjoint(words) for words in _all_literals())
 
 
 def patterns_for(text: str) -> int:

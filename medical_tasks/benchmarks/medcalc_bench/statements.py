@@ -25,6 +25,7 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
 )
 from medical_tasks.benchmarks.medcalc_bench.rules import NAME, THIS, VALUE
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
+from medical_tasks.io.patterns import Pattern
 
 __all__ = ["Statement", "read_statement"]
 
@@ -84,8 +85,7 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
         if sign in text:
             text = pattern.sub(replacement, text)
     text = plain(text)
-    if subject.names is not None:
-        text = subject.names.sub(NAME, text)
+    text = subject.masked(text, NAME)
     text = in_digits(_CAPITALS.sub("not available", text))
     return _read(f"{NAME}: {text}" if named else text, subject)
 
@@ -111,7 +111,7 @@ _SOURCE: Final = (
 )
 _PREPARED: Final = tuple(
     # The sign to look for first, the pattern, and what stands for it.
-    (sign, re.compile(pattern), text)
+    (sign, Pattern(pattern), text)
     for sign, pattern, text in (
         # A citation: "25.2 [1]".
         (
