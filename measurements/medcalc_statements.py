@@ -60,12 +60,13 @@ Manner = Literal["plain", "contrived"]
 Expected = Literal["right", "another value", "no value", "another value or none"]
 Half = Literal["development", "held-out"]
 HALVES: Final[Sequence[Half]] = ("development", "held-out")
-Author = Literal["first", "second", "third", "fourth"]
+Author = Literal["first", "second", "third", "fourth", "fifth"]
 AUTHORS: Final[Mapping[Author, str]] = {
     "first": "statement_forms.json",
     "second": "statement_forms_second.json",
     "third": "statement_forms_third.json",
     "fourth": "statement_forms_fourth.json",
+    "fifth": "statement_forms_fifth.json",
 }
 """The files of forms by author."""
 
