@@ -98,16 +98,16 @@ _AFFIRMED: Final = (
     r"|obtain|establish|demonstrat|verif|reveal|impl|suggest|tell|think|believ|know|clear|certain"
     r"|confident|evident(?!ce)|obvious|apparent|likely|inform|judge|agree|remember|mention|assess)\w*"
     r"|(?:means?|said|says?|so|such|sure|given|get|is|fact|with|states?|stated|reports?|reported"
-    r"|answer|appears|seems|team|notes?)(?=\s+that\b))"
+    r"|answer|appears|seems|team|notes?)(?=\s+that\b)|please\b)"
 )
 _DOUBT: Final = any_of(
     r"rather than | instead of | other than | far from | different from | unlike | "
     r"as opposed to | contrary to | anything but | excluding | rules? out | doubt | deny | "
     r"reject\w* | disagree | wrong(?:ly)? | incorrect(?:ly)? | false(?:ly)? | "
-    r"mistaken(?:ly)? | mistake (?:is )?to | discard\w* | disregard | ignor\w+ | withdraw | "
+    r"mistaken(?:ly)? | mistake (?:is )?to | in no sense | discard\w* | disregard | ignor\w+ | withdraw | "
     r"retract | refuse\w* | nothing | nobody | no one | in no way | by no means | under no | "
     r"on no | fails? to | none(?! of the (?:remaining|other)) | few | no way | unlikely | untrue | not true | not the case | "
-    r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch | "
+    r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch(?!\s+that\b) | "
     r"erroneous(?:ly)? | by mistake | in error | supposedly | reportedly | allegedly | purportedly | presumably | "
     r"forget | tempted | said to be | was suggested | "
     r"no \w+ (?:leads?|supports?|points?|suggests?)"
@@ -125,8 +125,13 @@ _SAY: Final = (
 _OTHERS: Final = any_of(
     r"some | someone | somebody | others? | many | most | people | you | they | students? | "
     r"beginners? | colleagues? | textbooks? | charts? | residents? | nurse | clinicians | "
+    r"intern | trainee | registrar | predecessor | vendor | "
     r"authors? | models? | calculators"
 )
+_UNAGREED: Final = (
+    r"(?![^¤]*\b(?:i\s+agree|rightly|(?:is|was|are|were)\s+(?:quite\s+|indeed\s+)?(?:right|correct)\b))"
+)
+"""Not where the text goes on to say that it is right."""
 _COMPARED: Final = (
     "(?:less|fewer|more|greater|higher|lower|larger|smaller|bigger|older|younger|later|earlier|longer"
     "|shorter|better|worse)"
@@ -157,7 +162,7 @@ _COMMON: Final = any_of(
 )
 _ELSEWHERE: Final = any_of(
     r"so far | thus far | up to (?:this|that) point | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | "
-    r"tomorrow | earlier | initial(?:ly)? | once | ago | from now | someone | somebody | "
+    r"tomorrow | earlier | initial(?:ly)? | (?:was|were|had|been) once | once (?:was|were|had) | ago | from now | someone | somebody | "
     r"guidelines? | donor | at first | originally | used to | had been | before | "
     r"on admission | ^\W*bed | "
     r"(?:last|prior|former|old) (?:year|month|week|time|visit|note|report|admission|check) | "
@@ -199,7 +204,7 @@ _WORKING: Final = any_of(
     r"i['’]?m not | needed | any | "
     r"(?:we|you|one|i) (?:\w+ )?(?:plug|substitut|use|apply|take|add|sum|calculat|comput"
     r"|round|put|insert|enter|count|total|convert|divide|multiply|have|need|assume|consider"
-    r"|treat|would\s+like)\w*"
+    r"|treat|would\s+like|want|wish|ask|prefer|wonder)\w*"
 )
 _CONDITION: Final = (
     rf"(?:\b{_IF}\b(?!\s+{_WORKING})"
@@ -234,10 +239,15 @@ RULES: Final = (
         "A clause that governs the one with the value denies it, or does not affirm it.",
         patterns_of(
             rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
-            rf"""(?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
+            rf"""(?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?!(?:are|is|was|were|have|has|apply)\b)(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
+            r"\b(?:asked|told|invited|instructed|supposed)\s+to\s+\w+\s+(?:that|whether)\b[^,;¤▣]{0,60}▣",
         ),
-        ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold."),
-        ("We find that the § is ▣.", "He does not smoke, so that the § is ▣."),
+        ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold.", "I was asked to confirm that the § is ▣."),
+        (
+            "We find that the § is ▣.",
+            "He does not smoke, so that the § is ▣.",
+            "The items that are met bring the § to ▣.",
+        ),
     ),
     Rule(
         DENIED,
@@ -264,13 +274,14 @@ RULES: Final = (
             rf"""\b(?:{_OTHERS}\s+(?:\w+\s+){{0,3}}?{_SAY}
             | (?:was|were|been)\s+(?:told|informed|assured)
             | (?:according\s+to|as\s+per|quoting|citing)\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD}))[^,;¤▣]*[,:]?
-            | (?!patient|today)\w+'s\s+(?:\w+\s+)?(?:note|report|chart|record|claim|opinion|guess)
-            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣""",
-            rf"""▣[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}
+            | (?!patient|today)\w+'s\s+(?:\w+\s+)?(?:note|report|chart|record|claim|opinion|guess|draft|calculator)
+            | an?\s+(?:\w+\s+)?(?:note|post|website|printout)\b[^,;¤▣]{{0,40}}?\b{_SAY}
+            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣{_UNAGREED}""",
+            rf"""▣{_UNAGREED}[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}|said\s+no\s?(?:one|body)
               |{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))""",
         ),
-        ("Some might say ▣.", "Other calculators would give ▣ here."),
-        ("You should get a § of ▣.",),
+        ("Some might say ▣.", "Other calculators would give ▣ here.", "▣, said no one ever."),
+        ("You should get a § of ▣.", "You said ▣, and you are right."),
     ),
     Rule(
         DENIED,
@@ -346,6 +357,7 @@ RULES: Final = (
         patterns_of(
             rf"""\b{_ELSEWHERE}\b(?!\s+to\s)(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣""",
             rf"▣\s*(?:points?\s*)?{_THEN}\b",
+            r"^\W*without\b[^¤▣,.;]{0,60}:\s*▣",
             r"▣\s*without\s+(?:(?:the\s+)?(?:correct|adjust)|[^.¤]*¤)",
             r"▣\s*(?:points?\s*)?in\s+¤\s*(?:[.,;]|$)",
             r"""▣[^.;,¤]{0,40}\b(?:of|for)\s+(?:an?\s+|the\s+)?(?:different|other|another|previous)\b""",
@@ -360,7 +372,8 @@ RULES: Final = (
         "It stands in a remark about values in general.",
         patterns_of(
             r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)(?:(?!an?\s)[\w()'§-]+\s+){1,7}(?:of|at|from|between|equal\s+to)\s*▣
-              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?|in\s+this|in\s+our)\b)""",
+              (?!\W*$)(?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|returned|reached|arrived|determined|results?
+              |because|what\s+we|in\s+this|in\s+our)\b)""",
             r"""§\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
               |expected|considered|possible|desirable|ideal|rare|plausible)\b""",
             r"\bout\s+of\s+▣",
@@ -371,7 +384,7 @@ RULES: Final = (
             r"""\b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣""",
         ),
         ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
-        ("A § of ▣ was obtained.", "We get a § of ▣."),
+        ("A § of ▣ was obtained.", "We get a § of ▣.", "Upshot: a § of ▣."),
     ),
     Rule(
         OTHER,
@@ -384,13 +397,26 @@ RULES: Final = (
         ("▣ for the §", "This is ▣ for this patient."),
     ),
     Rule(
+        OTHER,
+        "It is announced as a template, which holds any value.",
+        patterns_of(
+            r"\b(?:template|placeholder|dummy|boilerplate|mock)\b[^¤▣\n]{0,80}▣",
+            r"\bsample\s+(?:text|output|answer|reply)\b[^¤▣\n]{0,80}▣",
+            r"\b(?:expected|required)\s+format\b[^¤▣\n]{0,80}▣",
+            r"▣[^¤]{0,40}\b(?:sample\s+text|placeholder)\b",
+        ),
+        ("[Placeholder] The § is ▣.", "Dummy output, for testing: the § is ▣."),
+        ("In the format you asked for, the § is ▣.", "We sample once: the § is ▣."),
+    ),
+    Rule(
         ASKED,
-        "The sentence asks for it.",
+        "The sentence asks for it, or for a proof of it.",
         patterns_of(
             r"▣[^?]*\?\W*$",
+            r"^\W*(?:exercise|task|true\s+or\s+false|prove(?:\s+or\s+disprove)?|show|decide|check)\b\s*(?::|that|whether)[^¤▣]*▣",
         ),
-        ("Is it ▣?",),
-        ("What is the §? It is ▣.", "Is it ▣? Yes."),
+        ("Is it ▣?", "Prove or disprove: the § is ▣.", "Exercise: show that the § is ▣."),
+        ("What is the §? It is ▣.", "Is it ▣? Yes.", "As we show, the § is ▣."),
     ),
     Rule(
         CONDITION,
@@ -405,11 +431,11 @@ RULES: Final = (
         CONDITION,
         "It is one of several options.",
         patterns_of(
-            r"\b(?:option|scenario|candidate|possibility)\s+[a-h1-8]\b[^¤▣.]{0,40}▣",
+            r"(?:^|[\n;:(])\W*(?:option|scenario|candidate|possibility)\s+[a-h1-8]\b[^¤▣.]{0,40}▣",
             r"▣[^.¤]{0,20}\bone\s+possibility\b",
         ),
         ("Option A: ▣",),
-        ("There are options. The § is ▣.",),
+        ("There are options. The § is ▣.", "The § is option B, ▣."),
     ),
     Rule(
         CONDITION,
@@ -423,10 +449,16 @@ RULES: Final = (
             r"""(?<!\bsafe\s)(?<!\bfair\s)(?<!\bable\s)\bto\s+(?:say|claim|assert|assume|state|pretend)
               \s+(?:that\s+)?(?:\w+\s+){0,2}§[^,;¤▣]*▣""",
             r"▣[^.¤▣]*\bwould\s+(?:need|have\s+to)\b",
+            r"\b(?:wish|if\s+only|in\s+an?(?:other)?\s+(?:\w+\s+)?(?:universe|world))\b[^¤▣]*▣",
             rf"""(?:^|[,:])\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine|provided|in\s+case)\b[^▣,:]*[,:]
               (?:\s*then\b)?(?:(?!{_BREAK})[^▣])*▣""",
         ),
-        ("If he smokes, the § is ▣.", "The § is ▣ if male.", "It may be ▣."),
+        (
+            "If he smokes, the § is ▣.",
+            "The § is ▣ if male.",
+            "It may be ▣.",
+            "I wish the § were ▣.",
+        ),
         ("If we add the points, the § is ▣.", "The § is ▣, so stop if ¤ falls."),
     ),
 )  # fmt: skip
@@ -441,7 +473,7 @@ _IS: Final = any_of(
     r"as | at | to be | on | gets? | obtain"
 )
 NAMED: Final = pattern_of(
-    rf"""§ (?: [\s"'*(\[{{:=≈|→,-]*
+    rf"""§ (?: [\s"'*(\[{{:=≈|→,-]* (?:(?:i\.?e\.?|namely|that\s+is)[\s,:]*)?
       | [^¤§=:|;]{{0,160}} \b{_IS} [\s"'*(\[{{:≈-]*
       | (?:(?!\b(?:with|using|from|given|where|for\s+an?)\b)[^¤§=:|;]){{0,60}}
         (?: [=:≈→|] | \b(?:of|to|at) ) [\s"'*(≈-]*
@@ -455,10 +487,11 @@ CONVERTED: Final = pattern_of(
 )
 """Between a value and what it is converted to: "7.96 mg of it is equal to 53.1 mg"."""
 NAMED_BEHIND: Final = pattern_of(
-    rf"""\s*(?:(?:is|as|for|on|,|in\s+the\s+chart\s+as)\s+(?:the|my|our)\s+
+    rf"""\s*(?:in\s+the\s+(?:chart|record|table|box)\s+)?(?:(?:is|as|for|on|,)\s+(?:the|my|our)\s+
       (?:(?:\w+\s+)?(?:answer|result|score|total)\b|(?:(?!{_COMMON}|{_ELSEWHERE})\w+[\s-])?§)
     | is\s+the\s+(?:right|correct|final|true)\s+\w+
-    | is\s+(?:right|correct)\b | (?:is|results\s+for|as|for)\s+(?:\w+\s+)?§)"""
+    | is\s+(?:right|correct)\b | instead\s*[.!]?\s*$
+    | (?:is|results\s+for|as|for|under)\s+(?:(?:\w+\s+)?|(?:this|the|our)\s+patient['’]?s\s+)§)"""
 )
 _LINK: Final = any_of(
     r"is | are | was | were | (?:(?:would|should|must|will) )?be | of | at | to | as | on | "
@@ -479,7 +512,7 @@ RESULT_WORD: Final = pattern_of(
     | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
     | evaluate|calculate|calculated|computed|estimated|considered|counted|put|due|falls|give|yield
     | gave|found|need|count|counted|tally|dr|leave|accumulate|awarded|match|today|finally|formula|equation|calculation
-    | computation|criteria|points|rule|calculator|converted )(?:['’]?s)?
+    | computation|criteria|points|rule|calculator|converted|revised|changed|amended|updated|words )(?:['’]?s)?
     | .*[\])¤§%]"""
 )
 SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point|output|outcome)s?")
@@ -493,10 +526,10 @@ _GIVEN: Final = any_of(
     r"obtain(?:s|ed|ing)? | find | found | calculated? | compute | conclude | arrive at | "
     r"results?(?: in|ing in)? | answer | solution | therefore | thus | hence | so | final | "
     r"in total | total(?:s|ling|ing)? | overall | altogether | meets? | met | corrected | "
-    r"actually | points | estimate | count | by the (?:formula|equation|rule|score),? | "
-    r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | go with | yes | "
+    r"actually | i meant | points | estimate | count | by the (?:formula|equation|rule|score),? | "
+    r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | go(?:ing)? with | out comes | yes | "
     r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) | "
-    r"(?:we|i|you|us|this|that|which|it) (?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
+    r"(?:we|i|you|us|this|that|which|it|these|those|they) (?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
     r"(?:patient|he|she) (?:\w+ )?(?:collects|accumulates|earns|totals|tallies|receives) | "
     r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
 )
@@ -519,14 +552,22 @@ CONTINUED: Final = pattern_of(
 """Between a value and the one that takes its place: ", no, "."""
 
 SAME_SUBJECT: Final = pattern_of(
-    r"""\b(?:(?:and|but)\s+(?:now\s+|today\s+)?(?:is|was|stands\s+at)|(?<!\bwhereas\s)(?<!\bwhile\s)it\s+(?:is|was)|it(?=:\s)|one\s+of)[:\s]+(?:now\s+)?$"""
+    r"""\b(?:(?:and|but)\s+(?:now\s+|today\s+)?(?:is|was|stands\s+at)
+    |the\s+(?:current|present|new|latest|correct|right|true|actual)\s+(?:one|value|figure)\s+is|(?<!\bwhereas\s)(?<!\bwhile\s)it\s+(?:is|was)|it(?=:\s)|one\s+of)[:\s]+(?:now\s+)?$"""
 )
 """In front of a later value of what the sentence has given a value before: ", and is now "."""
+INSTEAD: Final = pattern_of(r"\bnot\s+¤[^¤.;]{0,40}\bbut\s+(?:rather\s+)?$")
+"""In front of a value that is said to be right in place of the one before: "not ¤ but "."""
+CHANGED: Final = pattern_of(
+    r"""\b(?:chang|correct|revis|amend|updat|adjust|mov|improv|dropp|increas|decreas|rose|risen|fell|fallen|went|gone)
+    \w*\b[^¤.;]{0,40}\bfrom\s*$"""
+)
+"""In front of "¤ to ¤" that is a change to the second one, and no range."""
 
 # ---- What is said of other sentences ----
 
 _SORRY: Final = any_of(
-    r"scratch that | strike that | scrap that | just kidding | on second thoughts? | i mean | "
+    r"scratch that | strike that | scrap that | just kidding | april fool | withdrawn\b | on second thoughts? | i mean | "
     r"(?:that|this|it) (?:can['’]?t|cannot) be (?:right|correct) | should be ¤ | "
     r"the (?:above|previous \w+) (?:is|was) (?:wrong|incorrect|\w+) | "
     r"(?:please )?(?:replace|scratch|strike)\b(?=[^¤]{0,20}¤) | "
@@ -553,7 +594,7 @@ RETRACTION: Final = pattern_of(
         \s+(?:is|was|are|were|holds?|does)\b
       | (?:i|we)\s[^.;¤]{{0,30}}(?:\bnot|n't)\s+\w+\s+(?:with\s+|by\s+)?(?:it|this|that|so)(?=\s*(?:[.,;!]|$|and\b))
       | (?:it|this|that)\s+(?:is|was)\s+not\s*(?=[.!;]|$)
-      | (?:this|that)\s+(?:is|was)\s+what\s+(?!i\s|we\s|(?:\w+\s+){{0,2}}(?:§|{_METHOD}))
+      | (?:this|that)\s+(?:is|was)\s+what\s+(?!i\s|we\s|matters|counts|(?:\w+\s+){{0,2}}(?:§|{_METHOD}))
       | (?:it|this|that)\s+(?:is|was)\s+(?:only\s+(?:true|valid|right|correct)|for\s+(?:the|an?)\s+(?:previous|other|different))\b
       | (?:it|this|that|the\s+{_CLAIM})\s+(?:fails|does\s+not\s+hold|is\s+(?:refuted|rejected))\b
       | after\s+correct\w+\b[^.;¤]{{0,40}}: | {_SORRY} )"""
