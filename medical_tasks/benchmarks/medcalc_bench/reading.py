@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.quantities import plain
 from medical_tasks.benchmarks.medcalc_bench.rules import (
     MAY_REFUSE,
+    OTHER_COLUMN,
     REFUSAL,
     RETRACTION,
     patterns_for,
@@ -118,6 +119,8 @@ def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Sta
 def _read_prose(text: str, subject: Subject) -> Statement:
     """Reads running text: what stands under "Interpretation" explains the answer before it."""
     lines, closing = _lines(text)
+    if "\n|" in text:
+        lines = _without_other_columns(lines)
     body = "\n".join(lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
@@ -159,6 +162,23 @@ def _refuses(text: str) -> bool:
     return bool(patterns_for(small) & MAY_REFUSE) and REFUSAL.search(small) is not None
 
 
+def _without_other_columns(lines: Sequence[str]) -> list[str]:
+    """The lines without the cells of tables that stand under "Previous", "Normal" and the like."""
+    kept: list[str] = []
+    others: set[int] = set()
+    in_table = False
+    for line in lines:
+        is_row = line.lstrip().startswith("|")
+        cells = line.split("|") if is_row else [line]
+        if is_row and not in_table:
+            others = {at for at, cell in enumerate(cells) if OTHER_COLUMN.search(cell.lower())}
+        elif is_row:
+            cells = ["" if at in others else cell for at, cell in enumerate(cells)]
+        in_table = is_row
+        kept.append("|".join(cells))
+    return kept
+
+
 _LONGEST_HEADING: Final = 120
 _BULLETS: Final = Pattern(r"^\s*(?:[-*•]\s+|>\s+(?![\d.~≈-]))+")
 _CLOSING: Final = Pattern(
@@ -176,7 +196,7 @@ _NO_STATEMENT: Final = Pattern(
         \s*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal)\b[^|0-9]*\|?\s*$
     | \s*[-*•]\s+[*_]*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal
         |borderline|abnormal|minimal|critical)\b[^:\n]{0,20}:
-    | \s*\[[0-9]{1,3}\](?:\s.*)?$ | (?=[^;]*+;).*\b(?:19|20)[0-9]{2}\s?;\s?[0-9]
+    | \s*\[[0-9]{1,3}\](?:\s(?!\s*(?:withdrawn|retracted|wrong|corrected)\b).*)?$ | (?=[^;]*+;).*\b(?:19|20)[0-9]{2}\s?;\s?[0-9]
     | \s*(?:references?|sources?|literature)\b(?:\W*$|\s*:)"""
 )
 

@@ -128,9 +128,7 @@ _OTHERS: Final = any_of(
     r"intern | trainee | registrar | predecessor | vendor | "
     r"authors? | models? | calculators"
 )
-_UNAGREED: Final = (
-    r"(?![^¤]*\b(?:i\s+agree|rightly|(?:is|was|are|were)\s+(?:quite\s+|indeed\s+)?(?:right|correct)\b))"
-)
+_UNAGREED: Final = r"(?![^¤]*\b(?:i\s+agree|rightly|(?:is|was|are|were)\s+(?:quite\s+|indeed\s+)?(?:right|correct)\b))"
 """Not where the text goes on to say that it is right."""
 _COMPARED: Final = (
     "(?:less|fewer|more|greater|higher|lower|larger|smaller|bigger|older|younger|later|earlier|longer"
@@ -238,8 +236,9 @@ RULES: Final = (
         DENIED,
         "A clause that governs the one with the value denies it, or does not affirm it.",
         patterns_of(
-            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
+            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that(?:,[^,;¤▣]*,)?\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
             rf"""(?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?!(?:are|is|was|were|have|has|apply)\b)(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
+            rf"^\W*no\s+(?!doubt|question)\w+(?:(?!{_BREAK})[^;:¤▣])*\b(?:makes?|gives?|yields?|supports?)\b[^,;:¤▣]*▣",
             r"\b(?:asked|told|invited|instructed|supposed)\s+to\s+\w+\s+(?:that|whether)\b[^,;¤▣]{0,60}▣",
         ),
         ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold.", "I was asked to confirm that the § is ▣."),
@@ -360,6 +359,7 @@ RULES: Final = (
             r"^\W*without\b[^¤▣,.;]{0,60}:\s*▣",
             r"▣\s*without\s+(?:(?:the\s+)?(?:correct|adjust)|[^.¤]*¤)",
             r"▣\s*(?:points?\s*)?in\s+¤\s*(?:[.,;]|$)",
+            r"▣[^.;,¤]{0,20}\b(?:in\s+the\s+(?:example|textbook|literature|paper)|elsewhere)\b",
             r"""▣[^.;,¤]{0,40}\b(?:of|for)\s+(?:an?\s+|the\s+)?(?:different|other|another|previous)\b""",
             rf"""^\W*▣\s+(?:is|was)\s+(?:the|his|her|an?)\s+(?!(?:[\w']+\s+){{0,3}}(?:§|{_RESULTS}))""",
             r"▣[^.;,¤]{0,20}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b",
@@ -490,7 +490,7 @@ NAMED_BEHIND: Final = pattern_of(
     rf"""\s*(?:in\s+the\s+(?:chart|record|table|box)\s+)?(?:(?:is|as|for|on|,)\s+(?:the|my|our)\s+
       (?:(?:\w+\s+)?(?:answer|result|score|total)\b|(?:(?!{_COMMON}|{_ELSEWHERE})\w+[\s-])?§)
     | is\s+the\s+(?:right|correct|final|true)\s+\w+
-    | is\s+(?:right|correct)\b | instead\s*[.!]?\s*$
+    | is\s+(?:right|correct)\b | instead\s*[.!]?\s*$ | comes\s+out\b
     | (?:is|results\s+for|as|for|under)\s+(?:(?:\w+\s+)?|(?:this|the|our)\s+patient['’]?s\s+)§)"""
 )
 _LINK: Final = any_of(
@@ -512,7 +512,7 @@ RESULT_WORD: Final = pattern_of(
     | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
     | evaluate|calculate|calculated|computed|estimated|considered|counted|put|due|falls|give|yield
     | gave|found|need|count|counted|tally|dr|leave|accumulate|awarded|match|today|finally|formula|equation|calculation
-    | computation|criteria|points|rule|calculator|converted|revised|changed|amended|updated|words )(?:['’]?s)?
+    | computation|criteria|points|rule|calculator|converted|revised|changed|amended|updated|words|verdict|ours )(?:['’]?s)?
     | .*[\])¤§%]"""
 )
 SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point|output|outcome)s?")
@@ -527,7 +527,7 @@ _GIVEN: Final = any_of(
     r"results?(?: in|ing in)? | answer | solution | therefore | thus | hence | so | final | "
     r"in total | total(?:s|ling|ing)? | overall | altogether | meets? | met | corrected | "
     r"actually | i meant | points | estimate | count | by the (?:formula|equation|rule|score),? | "
-    r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | go(?:ing)? with | out comes | yes | "
+    r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | go(?:ing)? with | out comes | (?:i|we) (?:end|land|settle) (?:on|at) | yes | "
     r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) | "
     r"(?:we|i|you|us|this|that|which|it|these|those|they) (?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
     r"(?:patient|he|she) (?:\w+ )?(?:collects|accumulates|earns|totals|tallies|receives) | "
@@ -556,12 +556,16 @@ SAME_SUBJECT: Final = pattern_of(
     |the\s+(?:current|present|new|latest|correct|right|true|actual)\s+(?:one|value|figure)\s+is|(?<!\bwhereas\s)(?<!\bwhile\s)it\s+(?:is|was)|it(?=:\s)|one\s+of)[:\s]+(?:now\s+)?$"""
 )
 """In front of a later value of what the sentence has given a value before: ", and is now "."""
-INSTEAD: Final = pattern_of(r"\bnot\s+¤[^¤.;]{0,40}\bbut\s+(?:rather\s+)?$")
-"""In front of a value that is said to be right in place of the one before: "not ¤ but "."""
-CHANGED: Final = pattern_of(
-    r"""\b(?:chang|correct|revis|amend|updat|adjust|mov|improv|dropp|increas|decreas|rose|risen|fell|fallen|went|gone)
-    \w*\b[^¤.;]{0,40}\bfrom\s*$"""
+_CHANGE: Final = (
+    r"\b(?:chang|correct|revis|amend|updat|adjust|mov|improv|dropp|increas|decreas|rose|risen|fell|fallen"
+    r"|went|gone)\w*\b"
 )
+INSTEAD: Final = pattern_of(
+    rf"""\bnot\s+¤[^¤.;]{{0,40}}\bbut\s+(?:rather\s+)?$
+    | {_CHANGE}[^¤.;]{{0,20}}\b(?:{_RESULTS}|it)\s+from\s+¤[^¤.;,]{{0,30}}\bto\s+$"""
+)
+"""In front of a value that takes the place of the one before: "not ¤ but "."""
+CHANGED: Final = pattern_of(rf"{_CHANGE}[^¤.;]{{0,40}}\bfrom\s*$")
 """In front of "¤ to ¤" that is a change to the second one, and no range."""
 
 # ---- What is said of other sentences ----
@@ -636,6 +640,9 @@ DESPITE: Final = pattern_of(
     | = | §\s*(?:is|was|of|would\s+be|[:=(|]|comput|calculat|from)"""
 )
 """Gives an answer in spite of a refusal."""
+
+OTHER_COLUMN: Final = pattern_of(rf"\b(?:{_COMMON}|{_ELSEWHERE})\b")
+"""The heading of a column that holds values of something else: "Previous", "Normal range"."""
 
 # ---- Sentences and what joins quantities ----
 
