@@ -15,6 +15,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.quantities import plain
 from medical_tasks.benchmarks.medcalc_bench.rules import (
     MAY_REFUSE,
+    NAME,
     OTHER_COLUMN,
     REFUSAL,
     RETRACTION,
@@ -120,7 +121,7 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     """Reads running text: what stands under "Interpretation" explains the answer before it."""
     lines, closing = _lines(text)
     if "\n|" in text:
-        lines = _without_other_columns(lines)
+        lines = _without_other_columns(lines, subject)
     body = "\n".join(lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
@@ -162,7 +163,7 @@ def _refuses(text: str) -> bool:
     return bool(patterns_for(small) & MAY_REFUSE) and REFUSAL.search(small) is not None
 
 
-def _without_other_columns(lines: Sequence[str]) -> list[str]:
+def _without_other_columns(lines: Sequence[str], subject: Subject) -> list[str]:
     """The lines without the cells of tables that stand under "Previous", "Normal" and the like."""
     kept: list[str] = []
     others: set[int] = set()
@@ -171,7 +172,8 @@ def _without_other_columns(lines: Sequence[str]) -> list[str]:
         is_row = line.lstrip().startswith("|")
         cells = line.split("|") if is_row else [line]
         if is_row and not in_table:
-            others = {at for at, cell in enumerate(cells) if OTHER_COLUMN.search(cell.lower())}
+            heads = [subject.masked(cell, NAME).lower() for cell in cells]
+            others = {at for at, head in enumerate(heads) if OTHER_COLUMN.search(head)}
         elif is_row:
             cells = ["" if at in others else cell for at, cell in enumerate(cells)]
         in_table = is_row

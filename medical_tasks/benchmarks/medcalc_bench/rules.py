@@ -159,15 +159,17 @@ _COMMON: Final = any_of(
     r"half"
 )
 _ELSEWHERE: Final = any_of(
-    r"so far | thus far | up to (?:this|that) point | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | "
-    r"tomorrow | earlier | initial(?:ly)? | (?:was|were|had|been) once | once (?:was|were|had) | ago | from now | someone | somebody | "
+    r"so far | thus far | up to (?:this|that) point | next (?:year|month|week|visit) | "
+    r"previous(?:ly)? | yesterday | tomorrow | earlier | initial(?:ly)? | "
+    r"(?:was|were|had|been) once | once (?:was|were|had) | ago | from now | someone | somebody | "
     r"guidelines? | donor | at first | originally | used to | had been | before | "
     r"on admission | ^\W*bed | "
     r"(?:last|prior|former|old) (?:year|month|week|time|visit|note|report|admission|check) | "
     r"(?:brother|sister|mother|father|wife|husband|son|daughter|twin|cousin"
     r"|roommate)s?['’]?s? | "
     r"(?:another|other|different|first|textbook|average) (?:patient|formula|method|equation"
-    r"|calculator|rule|score) | patients(?!\s+(?:\w+\s+of\s+)?§) | people | men | women | adults | children | those"
+    r"|calculator|rule|score) | patients(?!\s+(?:\w+\s+of\s+)?§) | people | men | women | "
+    r"adults | children | those"
 )
 _THEN: Final = any_of(
     r"before | prior to | on admission | yesterday | previously | \w+ \w+ ago | so far"
@@ -238,7 +240,8 @@ RULES: Final = (
         patterns_of(
             rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that(?:,[^,;¤▣]*,)?\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
             rf"""(?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?!(?:are|is|was|were|have|has|apply)\b)(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
-            rf"^\W*no\s+(?!doubt|question)\w+(?:(?!{_BREAK})[^;:¤▣])*\b(?:makes?|gives?|yields?|supports?)\b[^,;:¤▣]*▣",
+            rf"""^\W*no\s+(?!doubt|question)\w+(?:(?!{_BREAK})[^;:¤▣])*
+              \b(?:makes?|gives?|yields?|supports?)\b[^,;:¤▣]*▣""",
             r"\b(?:asked|told|invited|instructed|supposed)\s+to\s+\w+\s+(?:that|whether)\b[^,;¤▣]{0,60}▣",
         ),
         ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold.", "I was asked to confirm that the § is ▣."),
@@ -356,7 +359,7 @@ RULES: Final = (
         patterns_of(
             rf"""\b{_ELSEWHERE}\b(?!\s+to\s)(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣""",
             rf"▣\s*(?:points?\s*)?{_THEN}\b",
-            r"^\W*without\b[^¤▣,.;]{0,60}:\s*▣",
+            r"^\W*without\s+(?:the\s+|any\s+)?(?:correct|adjust|conver|round|last|final|term)[^¤▣,.;]{0,40}:\s*▣",
             r"▣\s*without\s+(?:(?:the\s+)?(?:correct|adjust)|[^.¤]*¤)",
             r"▣\s*(?:points?\s*)?in\s+¤\s*(?:[.,;]|$)",
             r"▣[^.;,¤]{0,20}\b(?:in\s+the\s+(?:example|textbook|literature|paper)|elsewhere)\b",
@@ -413,7 +416,8 @@ RULES: Final = (
         "The sentence asks for it, or for a proof of it.",
         patterns_of(
             r"▣[^?]*\?\W*$",
-            r"^\W*(?:exercise|task|true\s+or\s+false|prove(?:\s+or\s+disprove)?|show|decide|check)\b\s*(?::|that|whether)[^¤▣]*▣",
+            r"""^\W*(?:exercise|task|true\s+or\s+false|prove(?:\s+or\s+disprove)?|show|decide|check)
+              \b\s*(?::|that|whether)[^¤▣]*▣""",
         ),
         ("Is it ▣?", "Prove or disprove: the § is ▣.", "Exercise: show that the § is ▣."),
         ("What is the §? It is ▣.", "Is it ▣? Yes.", "As we show, the § is ▣."),
@@ -449,6 +453,7 @@ RULES: Final = (
             r"""(?<!\bsafe\s)(?<!\bfair\s)(?<!\bable\s)\bto\s+(?:say|claim|assert|assume|state|pretend)
               \s+(?:that\s+)?(?:\w+\s+){0,2}§[^,;¤▣]*▣""",
             r"▣[^.¤▣]*\bwould\s+(?:need|have\s+to)\b",
+            r"^\W*once\s[^,¤▣]*▣",
             r"\b(?:wish|if\s+only|in\s+an?(?:other)?\s+(?:\w+\s+)?(?:universe|world))\b[^¤▣]*▣",
             rf"""(?:^|[,:])\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine|provided|in\s+case)\b[^▣,:]*[,:]
               (?:\s*then\b)?(?:(?!{_BREAK})[^▣])*▣""",
@@ -527,9 +532,11 @@ _GIVEN: Final = any_of(
     r"results?(?: in|ing in)? | answer | solution | therefore | thus | hence | so | final | "
     r"in total | total(?:s|ling|ing)? | overall | altogether | meets? | met | corrected | "
     r"actually | i meant | points | estimate | count | by the (?:formula|equation|rule|score),? | "
-    r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | go(?:ing)? with | out comes | (?:i|we) (?:end|land|settle) (?:on|at) | yes | "
+    r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | "
+    r"go(?:ing)? with | out comes | (?:i|we) (?:end|land|settle) (?:on|at) | yes | "
     r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) | "
-    r"(?:we|i|you|us|this|that|which|it|these|those|they) (?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
+    r"(?:we|i|you|us|this|that|which|it|these|those|they) "
+    r"(?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
     r"(?:patient|he|she) (?:\w+ )?(?:collects|accumulates|earns|totals|tallies|receives) | "
     r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
 )

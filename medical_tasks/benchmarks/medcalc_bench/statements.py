@@ -122,13 +122,22 @@ _PREPARED: Final = tuple(
         ("'s", r"(?i)'s\b(?:(?<=\bit's)|(?<=\bthat's)|(?<=\bhere's)|(?<=\bthis's))", " is"),
         ("_", "(?<=[A-Za-z])_(?=[A-Za-z])", " "),
         # Turns of phrase that hold a word of denial or condition and deny nothing of the answer.
-        ("doubt", r"(?i)\b(?:(?:there\s+is\s+|i\s+have\s+)?(?:no|little)(?:\s+reason\s+to)?|without(?:\s+any)?)\s+doubt(?:\s+that)?\b", " "),
+        (
+            "doubt",
+            r"(?i)\b(?:(?:there\s+is\s+|i\s+have\s+)?(?:no|little)(?:\s+reason\s+to)?"
+            r"|without(?:\s+any)?)\s+doubt(?:\s+that)?\b",
+            " ",
+        ),
         ("question", r"(?i)\b(?:there\s+is\s+|i\s+have\s+)?no\s+question(?:\s+that)?\b", " "),
         ("othing", r"(?i)\bnothing\s+(?:other\s+than|but)\b", " "),
         ("other", r"(?i)\bnone\s+other\s+than\b", " "),
-        ("anything", r"(?i)\b(?:cannot|can't)\s+be\s+anything\s+(?:other\s+than|else\s+but)\b", "is"),
+        ("anything", r"(?i)\b(?:cannot|can't)\s+be\s+anything\s+other\s+than\b", "is"),
         ("fact", r"(?i),?\s+in\s+fact\b,?", " "),
-        ("my", r"(?i)\bif\s+my\s+(?:\w+\s+)?(?:arithmetic|calculation|reading|count|math)s?\s+[^,.]{1,30}\b", " "),
+        (
+            "my",
+            r"(?i)\bif\s+my\s+(?:arithmetic|calculation|reading|count|maths?)\s+[^,.]{1,30}\b",
+            " ",
+        ),
         ("missing", r"(?i)\b(?:if|unless)\s+i(?:'m|\s+am)\s+missing\s+\w+", " "),
         ("only", r"(?i)\bnot\s+only\b", " "),
         ("mistaken", rf"{_SOURCE}mistaken\b", " "),
