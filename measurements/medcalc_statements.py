@@ -15,8 +15,8 @@ states the gold. A form of the wrong side mentions the gold and states another v
 
 Wrong forms are `plain` where language models write them, and `contrived` where an adversary would.
 The forms fall into two halves by a hash of their text, so that a reader of answers can be developed
-on one half and measured on the other. The other authors did not know the reader,
-and the fourth's forms were never used to develop it.
+on one half and measured on the other. The second to fourth authors did not know the reader. The
+fifth did, and had not run it on the forms when they were written.
 """
 
 from __future__ import annotations

@@ -239,8 +239,8 @@ _FORM_WORDS: Final = tuple(
         ("ans", r"ans(?<!\wans)\b"),
         ("box", r"\\f?box"),
         *(
-            (word, rf"{word}\s{{1,3}}[sve]")
-            for word in ("final", "correct", "corrected", "revised", "updated")
+            (word, rf"{word}(?:ed)?\s{{1,3}}[sve]")
+            for word in ("final", "correct", "revised", "updated")
         ),
     )
 )

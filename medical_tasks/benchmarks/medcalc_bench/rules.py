@@ -771,11 +771,13 @@ def patterns_for(text: str) -> int:
     return chosen
 
 
+@lru_cache(maxsize=4096)
 def reason_of(front: str, behind: str) -> str:
     """What a value is instead of the answer, by the words around it; "" where no rule holds.
 
     A pattern is tried only where one of its words, or a sign, stands on its side of the value:
-    none for "The Glasgow score is ▣.", a few for "The least score is ▣.".
+    none for "The Glasgow score is ▣.", a few for "The least score is ▣.". Many replies have the same
+    sentences, once names and quantities are signs.
 
     Args:
         front: the sentence up to the value, in small letters.
