@@ -468,7 +468,7 @@ def drifts(draws: int) -> None:
 
 def kqa(path: Path, splits: int) -> None:
     """K-QA's labelled answers, half of them left out."""
-    from medical_tasks.benchmarks.kqa.annotations import judge_annotations, read_annotations
+    from medical_tasks.benchmarks.kqa.judge_check import judge_annotations, read_annotations
     from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
     from medical_tasks.benchmarks.kqa.spec import KQA
     from medical_tasks.judges.base import Judging

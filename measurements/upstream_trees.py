@@ -34,7 +34,7 @@ from medical_tasks.benchmarks.doclens.data import MEQSUM_SOURCE
 from medical_tasks.benchmarks.doclens.measures import read_claim_file
 from medical_tasks.benchmarks.doclens.pieces import EMPTY, SECTIONS, divide_note
 from medical_tasks.benchmarks.ehrnoteqa import judge_prompts as ehrnoteqa_judge
-from medical_tasks.benchmarks.kqa.annotations import find_annotations, read_annotations
+from medical_tasks.benchmarks.kqa.judge_check import find_annotations, read_annotations
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.catalog import benchmarks
 from medical_tasks.data.dataset_source import find_files

@@ -24,8 +24,8 @@ from typing import Literal
 
 from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, OnReply, Question, Reply, Unreadable
-from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.session import JudgeSession
+from medical_tasks.models.budget import RunBudget
 
 VOTES = 5
 CORRECT = 0.7434

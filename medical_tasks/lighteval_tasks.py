@@ -12,7 +12,7 @@ run are in `NOT_HERE`, each with the reason.
 from __future__ import annotations
 
 import logging
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.catalog import tasks
 from medical_tasks.harness.lighteval_adapter import task_configs
@@ -33,7 +33,7 @@ if NOT_HERE:
     )
 
 
-def linked() -> list[Any]:
+def linked() -> list[object]:
     """The table for a lighteval that `medical-tasks doctor --link-lighteval` linked.
 
     It refuses one that --custom-tasks repeats.

@@ -16,7 +16,8 @@ are base classes (`WithJudge`, `WithTables`), each under a heading of its own in
 
 from __future__ import annotations
 
-import csv
+import contextlib
+import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -122,41 +123,68 @@ def option_name(field: str) -> str:
     return f"--{field.replace('_', '-')}"
 
 
+_BEHIND: Final = re.compile(r"\s*(?:,|$)")
+"""What stands behind a value."""
+_QUOTED: Final = re.compile(r'"((?:[^"]|"")*)"\s*(?:,|$)')
+
+
 def read_settings(text: str, *, option: str = "--model-args") -> dict[str, str]:
-    """Reads `k=v,k=v`; a value with commas stands in double quotes.
+    """Reads `k=v,k=v`; a value with commas stands in double quotes, but for JSON.
 
     Args:
-        text: such as `batch_size=16,stop="a,b"`.
+        text: such as `batch_size=16,stop="a,b",extra_body={"a": 1, "b": 2}`. A double quote within
+            double quotes is doubled.
         option: what the text was given to, for messages.
     """
-    if not text.strip():
-        return {}
     settings: dict[str, str] = {}
-    # The csv reader wants the quote first in its field: k="a,b" becomes "k=a,b".
-    quoted = re.sub(r'(^|,)\s*([^,="]+)="', r'\1"\2=', text)
-    try:
-        parts = next(csv.reader([quoted], strict=True, skipinitialspace=True))
-    except csv.Error as error:
-        raise UsageError(
-            f"{option} {text!r}: {error}. Give k=v,k=v; a value with commas in double quotes."
-        ) from error
-    for part in parts:
-        name, equals, value = part.partition("=")
-        name = name.strip()
-        if not equals or not name:
+    position = 0
+    while text[position:].strip():
+        name, equals, _ = text[position:].partition("=")
+        if not equals or not name.strip() or "," in name:
+            part = text[position:].partition(",")[0]
             raise UsageError(f"{option} {text!r}: {part!r} is not of the form name=value.")
+        value, position = _setting_at(text, position + len(name) + 1, option)
+        name = name.strip()
         if name in settings:
             raise UsageError(f"{option} {text!r}: {name!r} is given twice.")
-        settings[name] = value.strip()
+        settings[name] = value
     return settings
+
+
+def _setting_at(text: str, start: int, option: str) -> tuple[str, int]:
+    """Reads the value that begins at a position; returns it, and where the next setting begins."""
+    while text[start : start + 1] == " ":
+        start += 1
+    quoted = _QUOTED.match(text, start)
+    if quoted:
+        return quoted[1].replace('""', '"').strip(), quoted.end()
+    if text[start : start + 1] == '"':
+        raise UsageError(
+            f"{option} {text!r}: a value in double quotes ends with one, and a comma or nothing "
+            'behind it. Give k=v,k=v; a double quote within is doubled: k="a ""b"", c".'
+        )
+    if text[start : start + 1] in ("{", "["):
+        with contextlib.suppress(ValueError, RecursionError):
+            _, end = json.JSONDecoder().raw_decode(text, start)
+            behind = _BEHIND.match(text, end)
+            if behind:
+                return text[start:end], behind.end()
+    value = text[start:].partition(",")[0]
+    return value.strip(), start + len(value) + 1
 
 
 def settings_text(settings: Mapping[str, str]) -> str:
     """Writes settings so that `read_settings` reads them back."""
-    return ",".join(
-        f'{name}="{value}"' if re.search('[,"]', value) else f"{name}={value}"
-        for name, value in settings.items()
-    )
+    return ",".join(f"{name}={_written(value)}" for name, value in settings.items())
+
+
+def _written(value: str) -> str:
+    """A value as `read_settings` reads it: in double quotes where it needs them."""
+    read, _ = _setting_at(value, 0, "") if not value.startswith('"') else ("", 0)
+    if read == value:
+        return value
+    doubled = value.replace('"', '""')
+    return f'"{doubled}"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,7 +412,19 @@ class WithJudging(Options, heading=JUDGE, about=_FOR_JUDGES):
     max_judge_tokens: Annotated[
         int | None, Option("stop asking the judge after N tokens", metavar="N")
     ] = None
-    forecast: Annotated[bool, Option("only say what judging would cost; asks no judge")] = False
+    judge_batch: Annotated[
+        bool,
+        Option(
+            "ask the judge in batches, which a provider answers later for less (openai-api/ or "
+            "inspect/)"
+        ),
+    ] = False
+    forecast: Annotated[
+        bool,
+        Option(
+            "only say what judging would cost, and with `run` what answering would; asks nobody"
+        ),
+    ] = False
 
 
 _JUDGE_HELP: Final = (
@@ -525,7 +565,7 @@ class Build(WithTables):
 
 
 _FIRST_OF_RUN: Final = (
-    "tasks", "model", "model_args", "judge", "config", "max_samples", "subset", "out", "forecast",
+    "tasks", "model", "model_args", "judge", "config", "max_samples", "subset", "max_cost", "out", "forecast",
 )  # fmt: skip
 
 
@@ -540,6 +580,10 @@ class WithModelSettings(Options, heading="model"):
     max_new_tokens: Annotated[
         int | None, Option("longest answer, instead of the task's own limit", metavar="N")
     ] = None
+    batch: Annotated[
+        bool,
+        Option("ask in batches, which a provider answers later for less (openai-api/ or inspect/)"),
+    ] = False
     role: Annotated[
         tuple[str, ...],
         Option(
@@ -556,6 +600,36 @@ class WithModelSettings(Options, heading="model"):
             "those unanswered"
         ),
     ] = "refuse"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithCeilings(
+    Options,
+    heading="ceilings",
+    about="what answering may take; all answers are kept, and the same command goes on",
+):
+    """What the answers of the model under test, and of the models of roles, may take."""
+
+    max_cost: Annotated[
+        float | None,
+        Option(
+            "ask nothing that may take the run's answers over USD, those of earlier commands "
+            "included; needs the prices price_in and price_out",
+            metavar="USD",
+        ),
+    ] = None
+    max_tokens_total: Annotated[
+        int | None,
+        Option(
+            "ask nothing that may take the run's answers over N tokens, read and written, those "
+            "of earlier commands included",
+            metavar="N",
+        ),
+    ] = None
+    max_minutes: Annotated[
+        float | None,
+        Option("ask nothing more M minutes after this command began", metavar="M"),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -586,6 +660,7 @@ class WithDataAndPrompts(Options, heading="data and prompts"):
 class Run(
     WithSubset,
     WithModelSettings,
+    WithCeilings,
     WithDataAndPrompts,
     WithCalibration,
     WithJudge,
@@ -612,7 +687,8 @@ class Run(
     model: Annotated[
         str,
         Option(
-            "hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME or baseline/NAME",
+            "hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME, "
+            "inspect/PROVIDER/NAME or baseline/NAME",
             metavar="M",
         ),
     ]

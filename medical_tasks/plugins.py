@@ -38,6 +38,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError, memory_error
+from medical_tasks.spec import Row
 
 Group = Literal[
     "medical_tasks.benchmarks",
@@ -46,7 +47,7 @@ Group = Literal[
     "medical_tasks.judges",
     "medical_tasks.verbs",
 ]
-Rows = Callable[[str, Mapping[str, int]], Iterable[Mapping[str, Any]]]
+Rows = Callable[[str, Mapping[str, int]], Iterable[Row]]
 """Makes the rows of a split from the options of `build`, such as seed and n."""
 Kind = TypeVar("Kind")
 

@@ -13,17 +13,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypedDict
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    Never,
+    NotRequired,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+)
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.data.shared_task import SharedTask
     from medical_tasks.judges.base import JudgePrompts, Judging
     from medical_tasks.judges.check_sets import CheckSetSource
 
 Access = Literal["open", "credentialed"]
 MetricKind = Literal["proportion", "mean", "ratio", "average"]
 UNANSWERED: Final = "no answer: "  # begins the reason why an item without an answer is unscored
-_NONE: Mapping[str, Any] = {}  # one for all items that have none
+_NONE: Mapping[str, Never] = {}  # one for all items that have none
+
+Row: TypeAlias = Mapping[str, Any]
+"""A row of a dataset, by the names of its columns."""
 
 
 class Message(TypedDict):
@@ -261,6 +276,11 @@ class TaskSpec:
         )
         return self if metrics == self.metrics else replace(self, metrics=metrics)
 
+    def unjudged(self) -> TaskSpec:
+        """The task with the metrics that rest on no judge; the task itself where it has none."""
+        metrics = tuple(metric for metric in self.metrics if not metric.judged)
+        return replace(self, metrics=metrics) if self.judge else self
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
@@ -271,7 +291,7 @@ class Item:
     """
 
     id: str  # stable id from upstream, never a row position of ours
-    fields: Mapping[str, Any]  # what prompts and scoring need, by the dataset's column names
+    fields: Row  # what prompts and scoring need, by the dataset's column names
     groups: Mapping[str, str | tuple[str, ...]]
     cluster: str  # id of the note, patient or answer it shares with others; else its own id
 
@@ -326,6 +346,13 @@ class Verdicts:
         kind: what they have in common, from general to specific (`subjective`,
             `subjective/entailed`). Missing verdicts are estimated from known ones of their kind and
             of kinds within it.
+
+    Example: an answer has five statements that must be in it. The judge said of two that they are,
+    of one that it is not, and nothing that can be read of the other two:
+
+        Verdicts(kind="must_have", hits=2, known=3, missing=2)
+
+    Had the answer been empty, no judge would have been asked: `Verdicts(unasked=5)`.
     """
 
     kind: str = ""
@@ -350,6 +377,10 @@ class Counts:
             what must be said and minus points for what must not be said have it.
         told: False where a judge's labels lack a verdict ("contradicted"), so that known verdicts
             say nothing about missing ones.
+
+    Example: the five statements of `Verdicts`, of which two hold and two have no verdict. As a
+    `share` the value is at least 2/5 and at most 4/5, as a `count` from 2 to 4. As `any` it is 1
+    already, whatever the missing verdicts are: the item is decided.
     """
 
     how: Literal["share", "count", "any", "points"]
@@ -416,6 +447,12 @@ class ItemScore:
             a colon; `results.json` counts the words.
         counts: for each judged metric, decided or not, its verdicts; none for answers decided
             without a judge (empty ones).
+
+    Example: an answer that is right, one that nobody can tell, and one that the judge did not judge:
+
+        ItemScore(id="1", values={"accuracy": 1.0}, parsed="24.7")
+        ItemScore(id="2", values={"accuracy": 0.0}, unclear="two values", limits={"accuracy": (0, 1)})
+        ItemScore(id="3", values={}, unscored="judge: no verdict", limits={"accuracy": (0, 1)})
     """
 
     id: str  # the item's id
@@ -501,7 +538,12 @@ class Answer:
             known, such as those of a file.
         finish: why the model ended its last reply (`stop`, `length`); "" where nobody knows.
         prompt_tokens: tokens that the model read for all its replies; None where not told.
-        output_tokens: tokens that it wrote, likewise.
+        output_tokens: tokens that it wrote, those of reasoning included; likewise.
+        reasoning: what it thought before the final answer, where that is told apart from it.
+        reasoning_tokens: how many of the output tokens are reasoning; None where not told.
+        cached_tokens: how many of the prompt tokens the provider's cache held; likewise.
+        provider: who gave the final answer, where a router names the provider behind it.
+        served_model: the model that it names, which may be dated.
     """
 
     text: str
@@ -509,6 +551,11 @@ class Answer:
     finish: str = ""
     prompt_tokens: int | None = None
     output_tokens: int | None = None
+    reasoning: str = ""
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    provider: str = ""
+    served_model: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -566,7 +613,7 @@ class Records(Protocol):
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Reads the records that are there."""
 
-    def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
+    def put(self, kind: str, key: str, payload: Mapping[str, object]) -> None:
         """Keeps one record."""
 
 
@@ -578,7 +625,7 @@ class MultiStep(Protocol):
             values.
     """
 
-    identity: Mapping[str, Any]
+    identity: Mapping[str, object]
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
         """Says how each dialogue goes on.
@@ -598,7 +645,7 @@ class Baseline:
     """
 
     respond: Callable[[TaskSpec, Sequence[Item], Mapping[str, str]], list[str]]
-    identity: Callable[[TaskSpec, Mapping[str, str]], Mapping[str, Any]]
+    identity: Callable[[TaskSpec, Mapping[str, str]], Mapping[str, object]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -664,8 +711,8 @@ class PublishedAnswer:
     """
 
     item: str
-    text: Any
-    asked: Mapping[str, Any] = field(default_factory=lambda: _NONE)
+    text: object
+    asked: Mapping[str, object] = field(default_factory=lambda: _NONE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -684,7 +731,7 @@ class Asking:
     prompts: str = "own"
     upstream: Path | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
-    exemplars: Sequence[Mapping[str, Any]] = ()
+    exemplars: Sequence[Row] = ()
     config: str = ""
 
 
@@ -726,10 +773,10 @@ class Rows(Protocol):
         """How each of its datasets is built."""
 
     @abstractmethod
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """Makes the items of built rows that belong to a task."""
 
-    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+    def keeps(self, task: TaskSpec, row: Row) -> bool:
         """Whether a row is one of the task's; only asked where `Benchmark.mixed_rows`."""
         return True
 
@@ -771,7 +818,9 @@ class Scorer(Protocol):
         With `Scoring.readings`, scores hold at least the metrics that rest on the reader.
         """
 
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+    def scoring_identity(
+        self, task: TaskSpec, arguments: Mapping[str, str]
+    ) -> Mapping[str, object]:
         """Says what decides the metrics that scoring arguments add, for the recipe. JSON values."""
         return {}
 
@@ -800,7 +849,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     A benchmark has the abstract methods of the four parts, and those others that it needs. They
     import the modules they call when they run, since every command reads all benchmarks:
 
-        def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+        def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
             from my_package.data import load_items
 
             return load_items(task, rows)
@@ -865,7 +914,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         return {}
 
     def published_answers(
-        self, task: TaskSpec, record: Mapping[str, Any]
+        self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
         """Takes a model's answers out of a record of the authors' own files (`score --responses`).
 
@@ -887,17 +936,15 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
 
     def submission_check(
         self, task: TaskSpec, items: Sequence[Item]
-    ) -> Callable[[Sequence[Any]], list[str]] | None:
+    ) -> Callable[[Sequence[object]], list[str]] | None:
         """With a shared task, what says what is wrong with the records of a submission."""
         return None
 
-    def shared_task(self) -> Any:
+    def shared_task(self) -> SharedTask | None:
         """The module that knows the form of submissions to its shared task; None without one."""
         return None
 
-    def plots(
-        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
-    ) -> list[Plot]:
+    def plots(self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot]:
         """Plots of a report.
 
         Args:
@@ -917,7 +964,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         """Tables of a report, of its entry in the results and of what `found_beside` found."""
         return []
 
-    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+    def eval_fields(self, task: TaskSpec) -> HubTask:
         """What `eval.yaml` says of a task to inspect (`hub_question`).
 
         Empty if it is not on the Hub.
@@ -925,26 +972,52 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
         return {}
 
 
+class HubColumns(TypedDict):
+    """Which columns of a dataset hold what inspect reads of a row."""
+
+    input: str
+    target: str
+    metadata: NotRequired[list[str]]
+    choices: NotRequired[Sequence[str]]
+
+
+class HubTask(TypedDict, total=False):
+    """A task in a dataset's `eval.yaml`; empty for one that is not on the Hub."""
+
+    field_spec: HubColumns
+    solvers: list[Mapping[str, object]]
+    scorers: list[Mapping[str, object]]
+
+
+class HubQuestion(TypedDict):
+    """Arguments of `hub_question` that a benchmark declares of a dataset."""
+
+    asked: str
+    target: str
+    template: str
+    metadata: NotRequired[Sequence[str]]
+
+
 def hub_question(
     asked: str,
     target: str,
     *,
     template: str = "",
-    scorer: Mapping[str, Any],
+    scorer: Mapping[str, object],
     metadata: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> HubTask:
     """Describes a plain question with a plain grade for `Benchmark.eval_fields`.
 
     The Hub takes only solvers and scorers that inspect has built in. `asked` and `target` are
     columns; `template` has `{prompt}` and columns of `metadata` in braces ("" for the column
     alone); `scorer` is inspect's, by name and arguments.
     """
-    fields: dict[str, Any] = {
-        "input": asked,
-        "target": target,
-        **({"metadata": list(metadata)} if metadata else {}),
-    }
-    before = [{"name": "prompt_template", "args": {"template": template}}] if template else []
+    fields: HubColumns = {"input": asked, "target": target}
+    if metadata:
+        fields["metadata"] = list(metadata)
+    before: list[Mapping[str, object]] = (
+        [{"name": "prompt_template", "args": {"template": template}}] if template else []
+    )
     return {
         "field_spec": fields,
         "solvers": [*before, {"name": "generate"}],

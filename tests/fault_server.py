@@ -25,6 +25,8 @@ from pathlib import Path
 from socketserver import TCPServer
 from typing import Any, Self
 
+import medical_tasks.models.knock as knock
+
 __all__ = ["Call", "Fault", "FaultServer", "Plan", "echo_answer", "first", "randomly"]
 
 HANG_S = 60.0  # longer than any client in the tests waits; the end of the server ends it too
@@ -129,10 +131,11 @@ class Fault:
 
 
 def _hurry() -> None:
-    """Has the openai library repeat at once what failed: its waits are constants, and no test waits for them."""
+    """Has what failed repeated at once: the waits are constants, and no test waits for them."""
     from openai import _base_client
 
     vars(_base_client).update(INITIAL_RETRY_DELAY=0.001, MAX_RETRY_DELAY=0.01)
+    knock.WAIT_S = 0.0
 
 
 Plan = Callable[[Call], Fault | None]

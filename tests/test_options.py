@@ -23,6 +23,7 @@ from medical_tasks.cli.entry import main, verbs
 from medical_tasks.cli.parser import loaded, read
 from medical_tasks.construct.options import Decompose
 from medical_tasks.errors import UsageError
+from medical_tasks.importing.options import Import
 from medical_tasks.lab.options import Audit, Correlate, Errors, Meta
 from medical_tasks.leaderboard.options import (
     Export,
@@ -32,7 +33,15 @@ from medical_tasks.leaderboard.options import (
     SubmitSpace,
     Verify,
 )
-from medical_tasks.options import Choice, Options, Parameter, parameters, words_of
+from medical_tasks.options import (
+    Choice,
+    Options,
+    Parameter,
+    parameters,
+    read_settings,
+    settings_text,
+    words_of,
+)
 from tests.support import ROOT
 
 # A function, its options, the fields that Python has not, and the parameters it has besides.
@@ -45,7 +54,9 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("decompose", Decompose, set(), set()),
     ("error_report", Errors, set(), set()),
     ("export", Export, set(), set()),
+    ("forecast", declared.Run, {"forecast"}, set()),
     ("gate", declared.Gate, set(), set()),
+    ("import_run", Import, set(), set()),
     ("judge_check", declared.JudgeCheck, set(), set()),
     ("keep_leaderboard", Leaderboard, set(), set()),
     ("launch", declared.Launch, set(), set()),
@@ -267,3 +278,19 @@ def test_a_type_checker_takes_what_is_right_and_refuses_what_is_wrong(tmp_path: 
     assert not [line for line in lines if "right.py" in line], done.stdout
     expected = {str(place): code for place, code in enumerate(WRONG.values(), start=2)}
     assert found == expected, done.stdout
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z_]+", fullmatch=True), st.text(alphabet='ab,"{}[]:=1 ')))
+def test_settings_are_read_as_they_were_written(given_settings: dict[str, str]) -> None:
+    meant = {name: value.strip() for name, value in given_settings.items()}
+    assert read_settings(settings_text(meant)) == meant
+
+
+def test_a_setting_may_be_json() -> None:
+    text = 'a=1,extra_body={"b": [1, 2], "c": "x,y"},d="p,q",e=[1'
+    assert read_settings(text) == {
+        "a": "1",
+        "extra_body": '{"b": [1, 2], "c": "x,y"}',
+        "d": "p,q",
+        "e": "[1",
+    }

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import medical_tasks.plugins as plugins
 from medical_tasks.catalog import benchmarks, own_benchmarks, task_spec
 from medical_tasks.cli import main
+from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.session import judge_kinds, open_judge
 from medical_tasks.leaderboard.export import export_formats
@@ -138,6 +142,37 @@ def test_scores_of_another_form_are_told_as_a_fault_of_the_package(
     told = capsys.readouterr().err
     assert f"the package {name}: score_items" in told
     assert message in told
+
+
+def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
+    pytest.importorskip("lighteval")
+    pytest.importorskip("inspect_ai")
+    from inspect_ai._util.error import PrerequisiteError
+    from inspect_ai.scorer import Target
+    from lighteval.tasks.requests import Doc
+
+    from medical_tasks.harness.inspect_adapter import registered_scorer
+    from medical_tasks.harness.lighteval_adapter import task_configs
+
+    beyond = r"scored = \1\n        scored[0].values['accuracy'] = 2.0\n        return scored\n"
+    spec = re.sub(r"return (\[score_item.*?\n?.*?\])\n", beyond, SPEC)
+    message = "the package scores_at_doors: score_items gave item .* outside of the metric's limits"
+    with plugins.using([str(written(package, "scores_at_doors", spec))]):
+        assert main(["build", "scores_at_doors", "--config", "demo"]) == 0
+        task = task_spec("scores_at_doors")
+        (dataset,) = task.benchmark.datasets
+        item = load_task_data(task, dataset, config="demo").items[0]
+
+        (grouping,) = task_configs((task,))[0].metrics
+        doc = Doc(query="", choices=[""], gold_index=0, specific=dict(item.fields))
+        with pytest.raises(plugins.PluginError, match=message):
+            grouping.sample_level_fn.compute(doc, SimpleNamespace(final_text=["Answer: A"]))
+
+        said = SimpleNamespace(completion="Answer: A", choices=["Answer: A"], stop_reason="stop")
+        state: Any = SimpleNamespace(sample_id=item.id, metadata={}, messages=[], output=said)
+        score = registered_scorer(task)(config="demo")
+        with pytest.raises(PrerequisiteError, match=message):
+            asyncio.run(score(state, Target("")))
 
 
 @pytest.mark.parametrize("form", ["project", "package", "module"])

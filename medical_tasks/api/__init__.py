@@ -11,7 +11,7 @@ are a dict. Errors are those of `medical_tasks.errors`, with the messages of the
 which Python's names of parameters stand.
 
 Some functions have a longer name than their verb, because a part of the package has the verb's own:
-`error_report` (`errors`), `keep_leaderboard` (`leaderboard`) and `construct_benchmark`
+`error_report` (`errors`), `import_run` (`import`), `keep_leaderboard` (`leaderboard`) and `construct_benchmark`
 (`construct`).
 """
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -78,7 +79,9 @@ __all__ = [
     "doctor",
     "error_report",
     "export",
+    "forecast",
     "gate",
+    "import_run",
     "judge_check",
     "keep_leaderboard",
     "launch",
@@ -114,8 +117,12 @@ def run(
     seed: int | None = None,
     model_args: Mapping[str, object] | None = None,
     max_new_tokens: int | None = None,
+    batch: bool = False,
     role: str | Iterable[str] = (),
     truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
+    max_cost: float | None = None,
+    max_tokens_total: int | None = None,
+    max_minutes: float | None = None,
     shard: str | None = None,
     config: str | None = None,
     split: str | None = None,
@@ -132,6 +139,7 @@ def run(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
@@ -152,11 +160,18 @@ def run(
         seed: which random sample `subset` draws (default 0).
         model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
         max_new_tokens: longest answer, instead of the task's own limit.
+        batch: ask in batches, which a provider answers later for less (openai-api/ or
+            inspect/).
         role: who plays another role of a task's protocol, each as
             `patient=openai-api/HOST/NAME`.
         truncate: what to do about questions with documents that do not fit the model's
             context: refuse the run (default), leave out the beginning of the oldest notes, or
             leave those unanswered.
+        max_cost: ask nothing that may take the run's answers over this many USD, those of
+            earlier calls included; needs the prices price_in and price_out.
+        max_tokens_total: ask nothing that may take the run's answers over this many tokens,
+            read and written, those of earlier calls included.
+        max_minutes: ask nothing more so many minutes after this call began.
         shard: part I of N of the items, for several machines; `medical-tasks merge` joins
             them.
         config: dataset configuration, e.g. demo.
@@ -181,7 +196,10 @@ def run(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ or inspect/).
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
 
@@ -202,10 +220,125 @@ def run(
     folder = evaluate(options)
     if folder is None:
         raise UsageError(
-            "mt.run is for one process, and asks a judge. Use `medical-tasks run` under torchrun, "
-            "or to forecast."
+            "mt.run is for one process, and asks a model. Use `medical-tasks run` under torchrun, "
+            "and mt.forecast to forecast."
         )
     return Results(folder)
+
+
+@public
+def forecast(
+    tasks: str,
+    model: str,
+    *,
+    max_samples: int | None = None,
+    repeats: int = 1,
+    out: StrPath | None = None,
+    subset: int | None = None,
+    seed: int | None = None,
+    model_args: Mapping[str, object] | None = None,
+    max_new_tokens: int | None = None,
+    batch: bool = False,
+    role: str | Iterable[str] = (),
+    truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
+    max_cost: float | None = None,
+    max_tokens_total: int | None = None,
+    max_minutes: float | None = None,
+    shard: str | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    prompts: str = "own",
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+    calibration: StrPath | None = None,
+    calibration_from: Literal["other", "run"] = "other",
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    votes: int | None = None,
+    judging: Literal["single", "batched"] | None = None,
+    judge_reply_tokens: int | None = None,
+    max_judge_calls: int | None = None,
+    max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> Report:
+    """Says what the model's answers and their judging would take and cost; asks nobody.
+
+    Args:
+        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all.
+        model: hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME or
+            baseline/NAME.
+        max_samples: at most N items a task, for a quick look: no random sample, and no
+            estimate for the whole set (see `subset`).
+        repeats: ask each question K times: means over the repeats, intervals that include the
+            run, and how much comes of items and of runs.
+        out: the run's folder (default: runs/MODEL-HASH).
+        subset: a random sample of N items a task, stratified; values and intervals are
+            estimates for the whole set.
+        seed: which random sample `subset` draws (default 0).
+        model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
+        max_new_tokens: longest answer, instead of the task's own limit.
+        batch: ask in batches, which a provider answers later for less (openai-api/ or
+            inspect/).
+        role: who plays another role of a task's protocol, each as
+            `patient=openai-api/HOST/NAME`.
+        truncate: what to do about questions with documents that do not fit the model's
+            context: refuse the run (default), leave out the beginning of the oldest notes, or
+            leave those unanswered.
+        max_cost: ask nothing that may take the run's answers over this many USD, those of
+            earlier calls included; needs the prices price_in and price_out.
+        max_tokens_total: ask nothing that may take the run's answers over this many tokens,
+            read and written, those of earlier calls included.
+        max_minutes: ask nothing more so many minutes after this call began.
+        shard: part I of N of the items, for several machines; `medical-tasks merge` joins
+            them.
+        config: dataset configuration, e.g. demo.
+        split: split to ask, or a+b for both, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        prompts: own (default) or official.
+        upstream: checkout of the authors' repository, for `prompts` official.
+        task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
+        calibration: a result of judge-check (folder or check.json): adds scores corrected for
+            the judge's errors.
+        calibration_from: its labels are of other answers (default), or a random sample of
+            this run's own.
+        judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
+            words, not comparable).
+        judge_args: settings of the judge's backend.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
+            judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default: the
+            task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
+            judge that reasons room, e.g. 4096.
+        max_judge_calls: stop asking the judge after N requests.
+        max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ or inspect/).
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        By task: questions, those that a run in `out` has answers to, those still to ask, tokens, and
+        the cost where `model_args` has price_in and price_out.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.forecast("medcalc", "openai-api/my-host/my-model", config="demo")["tasks"]["medcalc"]
+    """
+    options = replace(made(declared.Run, locals()), forecast=True)
+    from medical_tasks.runs.evaluating import evaluate
+
+    def foretell(options: declared.Run) -> int:
+        evaluate(options)
+        return 0
+
+    return told(foretell, options)
 
 
 @public
@@ -233,6 +366,7 @@ def score(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -275,7 +409,10 @@ def score(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ or inspect/).
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
         decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
@@ -310,6 +447,90 @@ def score(
 
 
 @public
+def import_run(
+    kind: Literal["helm", "inspect", "lm-eval", "lighteval", "every-eval-ever"],
+    path: StrPath,
+    task: str,
+    *,
+    model: str | None = None,
+    address: str | None = None,
+    licence: str | None = None,
+    split: str | None = None,
+    data: StrPath | None = None,
+    config: str | None = None,
+    prompts: str = "own",
+    upstream: StrPath | None = None,
+    task_args: Mapping[str, object] | None = None,
+    out: StrPath | None = None,
+    judge: str | None = None,
+    judge_args: Mapping[str, object] | None = None,
+    votes: int | None = None,
+    judging: Literal["single", "batched"] | None = None,
+    judge_reply_tokens: int | None = None,
+    max_judge_calls: int | None = None,
+    max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
+    forecast: bool = False,
+    allow_remote: str | Iterable[str] = (),
+    attest_zero_retention: bool = False,
+) -> Results:
+    """Scores answers that another harness collected, beside the figures that it reports.
+
+    Args:
+        kind: whose files they are.
+        path: a file, or the folder of a run.
+        task: the task that was answered, such as medcalc.
+        model: whose answers, where a file has several models'; else what to call a model that
+            the files do not name.
+        address: where the files are published (https://...), for the recipe.
+        licence: of the files, for the recipe.
+        split: split that was answered, or a+b, instead of the task's own.
+        data: folder of the built dataset (default: the user's data home).
+        config: dataset configuration.
+        prompts: the judge's prompts: own (default) or official.
+        upstream: checkout of the authors' repository, for `prompts` official.
+        task_args: settings of the task's scoring, e.g. sentence_bert=FOLDER.
+        out: folder for the results (default: runs/SOURCE-HASH).
+        judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing, compares
+            words, not comparable).
+        judge_args: settings of the judge's backend.
+        votes: votes a verdict; the mode decides (default: the task's own number, 1 where a
+            judge always says the same).
+        judging: one call a statement, or all statements of an answer in one (default: the
+            task's own way).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own; give a
+            judge that reasons room, e.g. 4096.
+        max_judge_calls: stop asking the judge after N requests.
+        max_judge_tokens: stop asking the judge after N tokens.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ or inspect/).
+        forecast: only say what judging would cost; asks no judge.
+        allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
+        attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
+
+    Returns:
+        The results; the figures of the source are in each task's `entry["reported"]`.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.import_run("inspect", "logs/my-log.eval", "medcalc")
+    """
+    from medical_tasks.importing.command import imported
+    from medical_tasks.importing.options import Import
+
+    done = imported(made(Import, locals()))
+    if done is None:
+        raise UsageError(
+            "mt.import_run is for one process, and does not forecast. Use `medical-tasks import` "
+            "for these."
+        )
+    return Results(done[0])
+
+
+@public
 def adjudicate(
     run: RunPath,
     *,
@@ -325,6 +546,7 @@ def adjudicate(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -355,7 +577,10 @@ def adjudicate(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ or inspect/).
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
         decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
@@ -402,6 +627,7 @@ def merge(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
@@ -431,7 +657,10 @@ def merge(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ or inspect/).
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
 
@@ -543,6 +772,7 @@ def judge_check(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -584,7 +814,10 @@ def judge_check(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ or inspect/).
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
         decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the
@@ -977,6 +1210,8 @@ def submit_space(
     source: StrPath | None = None,
     upstream: StrPath | None = None,
     allow_partial: bool = False,
+    no_answers: bool = False,
+    no_judge: bool = False,
 ) -> Report:
     """Writes a run's package for the leaderboard Space; nothing is sent.
 
@@ -996,6 +1231,8 @@ def submit_space(
         source: what a dataset of your own is made of, in place of `data`.
         upstream: the authors' checkout, if the run used `prompts` official.
         allow_partial: also of demo records, another split, or a part of the items.
+        no_answers: of imported answers only their hashes, and where they are published.
+        no_judge: without the figures that rest on a judge, and without its verdicts.
 
     Returns:
         What was written, in the form of `submit --json`.
@@ -1365,6 +1602,7 @@ def decompose(
     judge_reply_tokens: int | None = None,
     max_judge_calls: int | None = None,
     max_judge_tokens: int | None = None,
+    judge_batch: bool = False,
     forecast: bool = False,
     sheet: str | Iterable[str] = (),
     decimal: Literal["comma", "point"] | None = None,
@@ -1403,7 +1641,10 @@ def decompose(
             judge that reasons room, e.g. 4096.
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
-        forecast: only say what judging would cost; asks no judge.
+        judge_batch: ask the judge in batches, which a provider answers later for less
+            (openai-api/ or inspect/).
+        forecast: only say what judging would cost, and with `run` what answering would; asks
+            nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
             has the needed columns); can be repeated, for several files.
         decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as the

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -105,6 +106,11 @@ def _value(parameter: declared.Parameter, value: Any) -> Any:
     return tuple(_one(parameter, each) for each in ([value] if alone else value))
 
 
+def _setting(value: object) -> str:
+    """A setting's value as text; a dict or a list as JSON."""
+    return json.dumps(value) if isinstance(value, dict | list) else str(value)
+
+
 def _one(parameter: declared.Parameter, value: Any) -> Any:
     """A value in the type of its field; refused where it is none."""
     name, kind = parameter.name, parameter.type
@@ -116,7 +122,7 @@ def _one(parameter: declared.Parameter, value: Any) -> Any:
     if kind is Path and isinstance(value, str | os.PathLike):
         return Path(value)
     if kind is Mapping and isinstance(value, Mapping):
-        return {str(key): str(each) for key, each in value.items()}
+        return {str(key): _setting(each) for key, each in value.items()}
     if kind is Mapping and isinstance(value, str):
         return declared.read_settings(value, option=name)
     number = not isinstance(value, bool) and hasattr(value, "__float__")

@@ -280,7 +280,7 @@ class Calculator(Generic[P, R_co]):
         ignored: Sequence[str],
         conventions: Sequence[Convention],
         say: Say,
-    ) -> tuple[dict[str, Any], list[str], list[str]]:
+    ) -> tuple[dict[str, object], list[str], list[str]]:
         """Each parameter's value, the names of inputs that are absent, and doubts about units."""
         instead = {name: value for each in conventions for name, value in each.absent.items()}
         values: dict[str, Any] = {}
@@ -305,7 +305,7 @@ class Calculator(Generic[P, R_co]):
             raise CalculatorInputError(f"missing required input: {', '.join(required)}{also}")
         return values, absent, doubts
 
-    def _warnings(self, given: Mapping[str, object], values: Mapping[str, Any]) -> Iterator[str]:
+    def _warnings(self, given: Mapping[str, object], values: Mapping[str, object]) -> Iterator[str]:
         for valid, quantity in self._ranges:
             if (warning := valid.warning(quantity, values)) is not None:
                 yield warning
@@ -313,7 +313,7 @@ class Calculator(Generic[P, R_co]):
             if (warning := self._by_rival(quantity, given, values)) is not None:
                 yield warning
 
-    def _apply(self, values: Mapping[str, Any], say: Say) -> Answer:
+    def _apply(self, values: Mapping[str, object], say: Say) -> Answer:
         function: Callable[..., object] = self.function
         return _answer(function(**values, say=say))
 
@@ -322,7 +322,7 @@ class Calculator(Generic[P, R_co]):
         return f"{f'{answer:.6g}' if type(answer) is float else text} {self.unit}".rstrip()
 
     def _by_rival(
-        self, item: Quantity, found: Mapping[str, object], values: Mapping[str, Any]
+        self, item: Quantity, found: Mapping[str, object], values: Mapping[str, object]
     ) -> str | None:
         """What the other factor would make of a value whose conversion laboratories do not agree on."""
         measure, rival, parameter = item.measure, item.rival, item.parameter
@@ -434,7 +434,7 @@ def calculator(
 
 
 def _readers(
-    forms: Mapping[str, Mapping[str, Any]],
+    forms: Mapping[str, Mapping[str, object]],
     findings: Mapping[str, Sequence[str]],
     inputs: Iterable[Input | str],
 ) -> Mapping[str, Input]:

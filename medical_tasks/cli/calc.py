@@ -160,7 +160,7 @@ class BatchCounts:
 
 
 def calculate_line(
-    record: Mapping[str, Any], conventions: frozenset[str] = frozenset()
+    record: Mapping[str, object], conventions: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Makes the calculation that a line asks for: the same keys with `answer`, `explanation` and `warnings`, or with `error`.
 
@@ -176,12 +176,12 @@ def calculate_line(
     return {**made, **_result(result)}
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: Result) -> dict[str, object]:
     answer = result.answer_text if isinstance(result.answer, tuple) else result.answer
     return {"answer": answer, "explanation": result.explanation, "warnings": list(result.warnings)}
 
 
-def _described(calculator: AnyCalculator) -> dict[str, Any]:
+def _described(calculator: AnyCalculator) -> dict[str, object]:
     """What a calculator takes, for programs."""
     inputs = [
         {
@@ -201,7 +201,7 @@ def _described(calculator: AnyCalculator) -> dict[str, Any]:
     }
 
 
-def _calculator(record: Mapping[str, Any]) -> AnyCalculator:
+def _calculator(record: Mapping[str, object]) -> AnyCalculator:
     if "calculator_id" not in record:
         raise CalculatorInputError(
             f"no 'calculator_id' in the line; got the keys {sorted(record)}. Write {FORM}"
@@ -216,7 +216,7 @@ def _calculator(record: Mapping[str, Any]) -> AnyCalculator:
     return find(wanted)
 
 
-def _inputs(record: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
+def _inputs(record: Mapping[str, object]) -> Iterable[tuple[str, object]]:
     inputs = record.get("inputs")
     if not isinstance(inputs, dict):
         got = f"{type(inputs).__name__} {inputs!r}"[:80] if "inputs" in record else "none"
@@ -267,7 +267,7 @@ def _count(source: Path) -> int:
         return sum(1 for line in stream if line.strip())
 
 
-def _records(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _records(source: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """The objects of a file with their line numbers."""
     with readable(source), open_file(source, stdin=True) as stream:
         for number, raw in enumerate(stream, start=1):
@@ -276,7 +276,7 @@ def _records(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, _record(source, number, line)
 
 
-def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
+def _record(source: Path, number: int, line: bytes) -> dict[str, object]:
     try:
         value = _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -298,10 +298,10 @@ def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
     return value
 
 
-class _Repeated(dict[str, Any]):
+class _Repeated(dict[str, object]):
     """An object that has a name twice. A dict would lose the first without a word; this one is written as it was read."""
 
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+    def __init__(self, pairs: list[tuple[str, object]]) -> None:
         super().__init__(pairs)
         self._pairs = pairs
 
@@ -310,12 +310,12 @@ class _Repeated(dict[str, Any]):
         return self._pairs
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made = dict(pairs)
     return made if len(made) == len(pairs) else _Repeated(pairs)
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON number; write null for a value that is not known")
 
 
@@ -324,7 +324,7 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-def _json_line(made: dict[str, Any]) -> str:
+def _json_line(made: dict[str, object]) -> str:
     text = _ENCODER.encode(made)
     if not text.isascii():
         try:

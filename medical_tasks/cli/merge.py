@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from medical_tasks.cli.run import AGAIN, report_results
 from medical_tasks.options import Merge
+from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.merging import merge
 
 

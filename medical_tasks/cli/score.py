@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from medical_tasks.cli.run import AGAIN, report_results
 from medical_tasks.options import Score
+from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.evaluating import rescore
 
 _FINISH = "Give that run's command again to answer the missing ones, then this one."

@@ -343,7 +343,7 @@ class _Both:
         return columns
 
     @property
-    def _clusters(self) -> list[Any] | None:
+    def _clusters(self) -> list[object] | None:
         clustered = self.task.cluster is not None
         return [row.get("cluster") for row in self.first] if clustered else None
 

@@ -18,7 +18,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ import numpy.typing as npt
 from medical_tasks.comparison.statistics import Columns
 from medical_tasks.scoring.averages import average_of
 from medical_tasks.scoring.bootstrap import linear
-from medical_tasks.scoring.estimates import Comparison, Estimate, Floats, cluster_codes
+from medical_tasks.scoring.estimates import Clusters, Comparison, Estimate, Floats, cluster_codes
 from medical_tasks.scoring.intervals import binomial_tail, wilson_interval
 from medical_tasks.scoring.means import average_interval
 from medical_tasks.scoring.paired import paired_bootstrap_statistic
@@ -217,10 +217,10 @@ def stands_alone(columns: Columns) -> bool:
     return bool(_cluster_table(columns.second, columns.clusters).shape[1] == counted.sum())
 
 
-def _cluster_table(columns: Any, clusters: Any) -> Floats:
+def _cluster_table(columns: Sequence[Floats], clusters: Clusters | None) -> Floats:
     """Sums by cluster of the items that have all columns; shape (columns, clusters)."""
     stacked = np.stack(columns)
-    counted = np.isfinite(stacked).all(axis=0)
+    counted = np.asarray(np.isfinite(stacked).all(axis=0))
     if clusters is None:
         return np.asarray(stacked[:, counted])
     codes = np.unique(cluster_codes(clusters, len(counted))[counted], return_inverse=True)[1]

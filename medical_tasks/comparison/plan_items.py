@@ -171,7 +171,7 @@ def _from_runs(
     return _told(name, data, needed, sample)
 
 
-def _told(name: str, data: TaskData, needed: Needed, sample: int | None) -> dict[str, Any]:
+def _told(name: str, data: TaskData, needed: Needed, sample: int | None) -> dict[str, object]:
     """A plan as JSON values."""
     n, independent = len(data.items), len({item.cluster for item in data.items})
 

@@ -214,7 +214,7 @@ def read_policy(path: Path) -> Policy:
     return Policy(rules, scopes)
 
 
-def _scope(name: str, table: Any, where: str) -> Scope:
+def _scope(name: str, table: object, where: str) -> Scope:
     """Reads a [tasks.NAME] table; what it leaves out is fixed by the task."""
     task = tasks()[name]
     dataset = dataset_spec(task.dataset)

@@ -293,7 +293,7 @@ def _sides(
     """
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return columns.values[0], columns.values[1], limits
-    counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
+    counted = np.asarray(np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0))
     return (
         linear(columns.shares, columns.first, counted),
         linear(columns.shares, columns.second, counted),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from medical_tasks.construct.options import Decompose
 from medical_tasks.spec import DatasetSpec
@@ -21,7 +20,7 @@ class Construction:
     """
 
     dataset: DatasetSpec
-    steps: Mapping[str, Callable[[Any], int]]
+    steps: Mapping[str, Callable[..., int]]
 
 
 @dataclass(frozen=True, kw_only=True)

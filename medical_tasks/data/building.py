@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from medical_tasks._version import __version__
 from medical_tasks.data.dataset_source import (
@@ -44,7 +44,10 @@ from medical_tasks.errors import (
 )
 from medical_tasks.io.columns import hub_features
 from medical_tasks.io.files import read_text, readable
-from medical_tasks.spec import TaskSpec
+from medical_tasks.spec import Row, TaskSpec
+
+if TYPE_CHECKING:
+    import datasets
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # `datasets` looks for free space before it writes, and says so by an OSError without a number.
@@ -325,7 +328,7 @@ def write_error(
     )
 
 
-def builder_class(source: DatasetSource) -> Any:
+def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]:
     """Makes the builder class of a dataset, a `datasets.GeneratorBasedBuilder`.
 
     `data_dir`: the official files' folder.
@@ -361,10 +364,12 @@ def builder_class(source: DatasetSource) -> Any:
         BUILDER_CONFIGS = configs
         DEFAULT_CONFIG_NAME = spec.default_config
 
-        def __init__(self, *args: Any, dataset_name: str | None = None, **kwargs: Any) -> None:
+        def __init__(
+            self, *args: object, dataset_name: str | None = None, **kwargs: object
+        ) -> None:
             super().__init__(*args, dataset_name=dataset_name or spec.name, **kwargs)
 
-        def _info(self) -> Any:
+        def _info(self) -> datasets.DatasetInfo:
             return datasets.DatasetInfo(
                 description=source.summary,
                 features=hub_features(source.columns),
@@ -373,7 +378,9 @@ def builder_class(source: DatasetSource) -> Any:
                 license=spec.licence,
             )
 
-        def _split_generators(self, dl_manager: Any) -> list[Any]:
+        def _split_generators(
+            self, dl_manager: datasets.DownloadManager
+        ) -> list[datasets.SplitGenerator]:
             place = Path(dl_manager.manual_dir) if dl_manager.manual_dir else None
             here = source.placed(self.config.name, place)
             files = find_files(here, self.config.name, place)
@@ -391,7 +398,7 @@ def builder_class(source: DatasetSource) -> Any:
                 given,
             )
 
-        def _rows(self, split: str, files: Mapping[str, Path]) -> Iterator[Mapping[str, Any]]:
+        def _rows(self, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
             generated = source.generated.get(self.config.name)
             return (
                 generated.rows(split, self._options())

@@ -21,7 +21,7 @@ from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.data.dataset_store import BuiltConfig, split_names
 from medical_tasks.io.columns import croissant_fields, yaml_features
 from medical_tasks.io.files import packaged, read_text
-from medical_tasks.spec import DatasetSpec, TaskSpec
+from medical_tasks.spec import DatasetSpec, HubTask, TaskSpec
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _LINE = 120
@@ -332,7 +332,7 @@ def eval_text(
     return _HEAD.format(task=chosen[0].name, config=leaderboard_config(chosen[0], spec)) + body
 
 
-def _eval_fields(task: TaskSpec) -> dict[str, object]:
+def _eval_fields(task: TaskSpec) -> HubTask:
     """With the column that names the row, by which the task's scorer finds its item."""
     # A copy each, or YAML would write the second as an alias of the first.
     fields = copy.deepcopy(task.benchmark.eval_fields(task))

@@ -12,15 +12,14 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.data.upstream_source import blob_id
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.files import open_file, read_bytes
-from medical_tasks.spec import DatasetSpec
+from medical_tasks.spec import DatasetSpec, Row
 
-Row = Mapping[str, Any]
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
 
 # Croissant's properties of responsible AI (RAI): of one text, of a list of texts.
@@ -323,7 +322,7 @@ class Generated:
     """How a configuration is generated."""
 
     options: tuple[BuildOption, ...]
-    rows: Callable[[str, Mapping[str, int]], Iterator[Mapping[str, Any]]]
+    rows: Callable[[str, Mapping[str, int]], Iterator[Row]]
 
 
 def chosen_options(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from medical_tasks.data.dataset_source import file_sha256, steps_to_get
 from medical_tasks.errors import MissingError, UsageError, doing
@@ -29,7 +29,11 @@ from medical_tasks.io.files import (
     read_text,
     readable,
 )
-from medical_tasks.spec import DatasetSpec
+from medical_tasks.spec import DatasetSpec, Row
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
 
 MARKER = "medical_tasks.json"
 FORMAT = 1
@@ -144,15 +148,15 @@ def built_split(folder: Path, config: str, split: str, *, spec: DatasetSpec | No
     return "+".join(name for name in built if name in wanted)
 
 
-class _Row(Mapping[str, Any]):
+class _Row(Mapping[str, object]):
     """A row that holds no text: its row group is read when it is looked at."""
 
     __slots__ = ("_group", "_place")
 
-    def __init__(self, group: Callable[[], Sequence[dict[str, Any]]], place: int) -> None:
+    def __init__(self, group: Callable[[], Sequence[Row]], place: int) -> None:
         self._group, self._place = group, place
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         return self._group()[self._place][name]
 
     def __iter__(self) -> Iterator[str]:
@@ -164,7 +168,7 @@ class _Row(Mapping[str, Any]):
 
 def read_rows(
     folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None
-) -> list[Mapping[str, Any]]:
+) -> list[Row]:
     """Reads the rows of a built split when they are looked at; the latest alone are kept.
 
     See `read_tables`.
@@ -172,10 +176,11 @@ def read_rows(
 
     @lru_cache(maxsize=_GROUPS_KEPT)
     @doing("load the rows of the dataset")
-    def read(file: Any, number: int) -> Any:
-        return file.read_row_group(number, use_threads=False).to_pylist()
+    def read(file: ParquetFile, number: int) -> Sequence[Row]:
+        rows: list[Row] = file.read_row_group(number, use_threads=False).to_pylist()
+        return rows
 
-    rows: list[Mapping[str, Any]] = []
+    rows: list[Row] = []
     for file in _open(folder, config, split, spec).values():
         for number in range(file.num_row_groups):
             group = partial(read, file, number)
@@ -187,7 +192,7 @@ def read_rows(
 
 def read_tables(
     folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None
-) -> dict[str, Any]:
+) -> dict[str, pyarrow.Table]:
     """Reads a built split, or a sum of some, as Arrow tables, after checking that each file is the one that was built.
 
     With `spec` the version is checked too, and messages say how to get the official files.
@@ -200,7 +205,9 @@ def read_tables(
     }
 
 
-def _open(folder: Path, config: str, split: str, spec: DatasetSpec | None) -> dict[str, Any]:
+def _open(
+    folder: Path, config: str, split: str, spec: DatasetSpec | None
+) -> dict[str, ParquetFile]:
     built = built_config(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
@@ -224,7 +231,7 @@ def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltCo
     return configs[config]
 
 
-def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> Any:
+def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None) -> ParquetFile:
     path = folder / entry.path
     if not path.is_file():
         raise MissingError(

@@ -28,7 +28,16 @@ from medical_tasks.data.fetching import confirmed, fetch
 from medical_tasks.errors import MissingError, UsageError, check_least, doing
 from medical_tasks.guard.private_store import scratch
 from medical_tasks.options import WithSubset
-from medical_tasks.spec import Asking, Benchmark, DatasetSpec, Item, MultiStep, PromptSet, TaskSpec
+from medical_tasks.spec import (
+    Asking,
+    Benchmark,
+    DatasetSpec,
+    Item,
+    MultiStep,
+    PromptSet,
+    Row,
+    TaskSpec,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +57,7 @@ class TaskData:
     config: str
     folder: Path
     revision: dict[str, Any]
-    exemplars: Sequence[Mapping[str, Any]] = ()
+    exemplars: Sequence[Row] = ()
     shard: str | None = None
     subset: Mapping[str, Any] | None = None
     drawn_from: Sequence[Item] = ()
@@ -159,7 +168,7 @@ def prompt_set(
     *,
     arguments: Mapping[str, str],
     config: str = "",
-    exemplars: Sequence[Mapping[str, Any]] = (),
+    exemplars: Sequence[Row] = (),
 ) -> PromptSet:
     """Loads a task's prompts for a configuration, with what the task takes beside their name."""
     check_prompt_set(task, name)
@@ -253,7 +262,7 @@ def obtain(
     return folder, chosen
 
 
-def _rows_hash(rows: Sequence[Mapping[str, Any]]) -> str:
+def _rows_hash(rows: Sequence[Row]) -> str:
     """The rows' content.
 
     Unlike the parquet file's bytes it does not depend on who wrote the file.

@@ -18,11 +18,11 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from medical_tasks.errors import failure_kind
 from medical_tasks.guard.leak_views import (
@@ -37,6 +37,9 @@ from medical_tasks.guard.leak_views import (
     sniffed,
 )
 from medical_tasks.io.files import open_file
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Schema
 
 _CHUNK = 2**20
 _OVERLAP = 2**16  # bytes seen twice, so that no run of words is cut
@@ -106,6 +109,12 @@ class Looking:
         return True
 
     def _stream(self, stream: IO[bytes], depth: int, path: Path | None = None) -> Iterator[str]:
+        """All texts that can be read in a stream of bytes, whatever its form.
+
+        The form is told by its first bytes, never by the file's name. A known form is opened, and
+        what it holds is read as streams of their own, one deeper. Its bytes are read as text as
+        well: a text may stand before, behind or between what the form has.
+        """
         head = stream.read(512)
         stream.seek(0)
         form = sniffed(head)
@@ -253,13 +262,21 @@ class Looking:
 
         try:
             reader = pa.ipc.open_file(stream)
-            batches: Any = (reader.get_batch(number) for number in range(reader.num_record_batches))
+            batches: Iterable[RecordBatch] = (
+                reader.get_batch(number) for number in range(reader.num_record_batches)
+            )
         except pa.ArrowInvalid:
             stream.seek(0)
             batches = reader = pa.ipc.open_stream(stream)
         yield from self._table(reader.schema, reader.schema.metadata, batches, depth)
 
-    def _table(self, schema: Any, said: Any, batches: Iterable[Any], depth: int) -> Iterator[str]:
+    def _table(
+        self,
+        schema: Schema,
+        said: Mapping[bytes, bytes] | None,
+        batches: Iterable[RecordBatch],
+        depth: int,
+    ) -> Iterator[str]:
         yield str(schema)
         yield from self._found([part for pair in (said or {}).items() for part in pair], depth)
         yield from self._rows((row for batch in batches for row in batch.to_pylist()), depth)
@@ -380,7 +397,7 @@ def _packed(open_it: Callable[[IO[bytes]], Any]) -> _Opener:
     return opened
 
 
-def _by_arrow(stream: IO[bytes], codec: str) -> Any:
+def _by_arrow(stream: IO[bytes], codec: str) -> object:
     import pyarrow as pa
 
     return pa.input_stream(pa.PythonFile(stream, mode="r"), compression=codec)

@@ -23,7 +23,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote
 
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
@@ -457,7 +456,7 @@ def _of_numbers(
         yield Closed("lists of whole numbers that may be tokens of a text")
 
 
-def _values_in(text: str) -> Iterator[Any]:
+def _values_in(text: str) -> Iterator[object]:
     """Yields the JSON values and Python literals that stand in a text, wherever.
 
     One that is in another comes with it alone.

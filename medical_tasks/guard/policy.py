@@ -280,6 +280,11 @@ def require_push(what: str) -> None:
     _refuse(what, "would leave this machine with it, for others to read")
 
 
+def require_no_batch(option: str) -> None:
+    """Refuses to ask in batches, also of a server on this machine; nothing that is attested changes this."""
+    _refuse(option, "would store every question in a file at the provider, whatever is attested")
+
+
 def require_text_outlet(kind: str) -> None:
     """Refuses a place where questions or answers would be written as text.
 

@@ -18,7 +18,6 @@ import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.errors import IncompleteError, RefusedError, UsageError, system_reason
 from medical_tasks.guard.policy import HOME_VARIABLE, user_place
@@ -288,7 +287,7 @@ def _ignored(place: Path, work_tree: Path) -> bool:
     return done.returncode == 0
 
 
-_KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored"})
+_KEPT_TEXT = frozenset({"task", "id", "cluster", "unscored", "provider", "served_model"})
 _DIGEST = "response_sha256"
 
 # Reasons for which an item has no score that are known to hold no text of anybody's: those of our
@@ -362,7 +361,7 @@ def _is_plain(note: str, words: Collection[str]) -> bool:
 
 def redact_row(
     row: Mapping[str, object], response: str | None, *, note_words: Collection[str] = frozenset()
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Takes everything out of a row of `items.parquet` that may quote the source.
 
     Notes of numbers and `note_words` stay.

@@ -55,6 +55,7 @@ from medical_tasks.harness.judging import (
     Weighted,
     harness_request,
     pooled_mean,
+    score_checked,
     shown_metrics,
 )
 from medical_tasks.io.files import read_text
@@ -81,7 +82,7 @@ def inspect_task(
     task: TaskSpec,
     items: list[Item],
     prompts: PromptSet,
-    data_revision: dict[str, Any],
+    data_revision: Mapping[str, object],
     scorer: Scorer | None = None,
     upstream: Path | None = None,
 ) -> Task:
@@ -145,11 +146,11 @@ def _chat_message(message: Message) -> ChatMessage:
     return made
 
 
-class _Memory(dict[tuple[str, str], dict[str, Any]]):
-    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+class _Memory(dict[tuple[str, str], dict[str, object]]):
+    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, object]]:
         return {key: self[kind, key] for key in keys if (kind, key) in self}
 
-    def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
+    def put(self, kind: str, key: str, payload: Mapping[str, object]) -> None:
         self[kind, key] = dict(payload)
 
 
@@ -272,10 +273,13 @@ def registered_scorer(task: TaskSpec, *, module: str = __name__) -> Callable[...
             answer = Answer(
                 text=text, conversation=_conversation(state), finish=str(state.output.stop_reason)
             )
-            if judge is not None:
-                (one,) = await asyncio.to_thread(judge.score, task, [item], [answer])
-            else:
-                (one,) = task.benchmark.score_items(task, [item], [answer])
+            try:
+                if judge is not None:
+                    (one,) = await asyncio.to_thread(judge.score, task, [item], [answer])
+                else:
+                    (one,) = score_checked(task, [item], [answer])
+            except plugins.PluginError as error:
+                raise _refused(str(error)) from error
             # What has no verdict is nan, which inspect counts as unscored.
             value = {
                 shown: one.values.get(metric.name, math.nan) for shown, metric in metrics.items()
@@ -323,7 +327,7 @@ def load(
     data: str | None,
     prompts: str,
     upstream: str | None,
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, object] | None = None,
 ) -> Task:
     """Makes the inspect task from its options, as `-T name=value` gives them.
 
@@ -345,7 +349,7 @@ def _loaded(
     data: str | None,
     prompts: str,
     upstream: str | None,
-    arguments: Mapping[str, Any] | None,
+    arguments: Mapping[str, object] | None,
 ) -> Task:
     part = load_task_data(task, spec, data=None if data is None else Path(data), config=config)
     given = {name: str(value) for name, value in (arguments or {}).items() if value is not None}
@@ -434,7 +438,7 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     return task(made)
 
 
-def eval_log(content: Mapping[str, Any]) -> str:
+def eval_log(content: Mapping[str, object]) -> str:
     """Writes a log of inspect by inspect's own form and writer."""
     log = EvalLog.model_validate(content)
     with TemporaryDirectory() as folder:

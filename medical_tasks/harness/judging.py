@@ -13,7 +13,6 @@ import os
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import private_folder
@@ -21,6 +20,7 @@ from medical_tasks.io.store import Store
 from medical_tasks.judges.base import JudgeOptions
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.options import read_settings
+from medical_tasks.runs.finishing import check_scores
 from medical_tasks.runs.judging import (
     JudgeRequest,
     RunJudge,
@@ -29,7 +29,15 @@ from medical_tasks.runs.judging import (
     default_votes,
     opens_early,
 )
-from medical_tasks.spec import Answer, Item, ItemScore, MetricSpec, Scoring, TaskSpec
+from medical_tasks.spec import (
+    PLAIN_SCORING,
+    Answer,
+    Item,
+    ItemScore,
+    MetricSpec,
+    Scoring,
+    TaskSpec,
+)
 
 JUDGE_VARIABLE = "MEDICAL_TASKS_JUDGE"
 ARGS_VARIABLE = "MEDICAL_TASKS_JUDGE_ARGS"
@@ -66,6 +74,22 @@ def harness_request(
     )
 
 
+def score_checked(
+    task: TaskSpec,
+    items: Sequence[Item],
+    answers: Sequence[Answer],
+    scoring: Scoring = PLAIN_SCORING,
+) -> list[ItemScore]:
+    """Scores answers with the benchmark's own scorer, and checks what it returned.
+
+    Raises:
+        PluginError: The scorer is another package's and returned what no scorer may.
+    """
+    scores = task.benchmark.score_items(task, items, answers, scoring)
+    check_scores(task, items, scores)
+    return scores
+
+
 class HarnessJudge:
     """Scores answers of judged tasks from whatever thread a harness calls in."""
 
@@ -85,7 +109,7 @@ class HarnessJudge:
         """Whether it is asked with the authors' prompts."""
         return self._request.official
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> HarnessJudge:
+    def __deepcopy__(self, memo: dict[int, object]) -> HarnessJudge:
         """Lighteval copies its configurations; an open judge stays one."""
         return self
 
@@ -110,7 +134,7 @@ class HarnessJudge:
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.task_judge(task, store).judging
             with self._lock if judge.asked.endpoint is None else contextlib.nullcontext():
-                scores = task.benchmark.score_items(task, items, answers, Scoring(judging=judging))
+                scores = score_checked(task, items, answers, Scoring(judging=judging))
         trouble, judge.asked.trouble = judge.asked.trouble, None
         if trouble is not None:
             # Not raised: the harness would lose the model's answers with it. What is not judged has

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from lighteval.metrics.metrics_sample import SampleLevelComputation
 from lighteval.metrics.utils.metric_utils import SampleLevelMetric, SampleLevelMetricGrouping
+from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc, SamplingMethod
 
@@ -33,6 +34,7 @@ from medical_tasks.harness.judging import (
     is_pooled,
     metric_value,
     pooled_mean,
+    score_checked,
     shown_metrics,
 )
 from medical_tasks.harness.lighteval_launcher import (
@@ -84,7 +86,8 @@ class _Score(SampleLevelComputation):
     def __str__(self) -> str:
         return f"medical_tasks:{self.task.name}:{self.task.version}"
 
-    def compute(self, doc: Doc, model_response: Any, **_: Any) -> dict[str, float]:
+    @as_lighteval_shows_it()
+    def compute(self, doc: Doc, model_response: ModelResponse, **_: object) -> dict[str, float]:
         """Returns metric name to value for one document; nan where there is none."""
         metrics = shown_metrics(self.task)
         asks_text = self.task.asks == "text"
@@ -96,7 +99,7 @@ class _Score(SampleLevelComputation):
         # Settings of the scoring have no place on lighteval's command line.
         item = _item(self.task, doc.specific)
         answers = [_answer(doc, text) for text in texts]
-        scores = self.task.benchmark.score_items(self.task, [item] * len(texts), answers)
+        scores = score_checked(self.task, [item] * len(texts), answers)
         if asks_text:
             _log_unclear(self.task, scores[0])
             return {metric.name: metric_value(metric, scores[0]) for metric in metrics.values()}
@@ -142,7 +145,8 @@ class _Judged(SampleLevelComputation):
         name = JUDGED if self.metric is None else self.metric.name
         return f"medical_tasks:{self.task.name}:{self.task.version}:{name}"
 
-    def compute(self, responses: list[Any], docs: list[Doc], **_: Any) -> list[float]:
+    @as_lighteval_shows_it()
+    def compute(self, responses: list[ModelResponse], docs: list[Doc], **_: object) -> list[float]:
         """Returns each document's metric, estimated where verdicts are missing.
 
         Nan where it cannot be.
@@ -239,7 +243,7 @@ class _PartDoc(Doc):
     Lighteval numbers rows, and would call all the same.
     """
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name == "id":
             value = self.specific["__id"]
         super().__setattr__(name, value)
@@ -325,11 +329,12 @@ class _Config(LightevalTaskConfig):
     """
 
     @as_lighteval_shows_it()
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Config:
+    def __deepcopy__(self, memo: dict[int, object]) -> _Config:
         made, prompt = copy.copy(self), copy.copy(self.prompt_function)
         check_command(prompt.task)
         # lighteval would draw another sample than `medical-tasks run`.
-        data = asked_data(prompt.task, command_line().get("max_samples"))
+        limit = command_line().get("max_samples")
+        data = asked_data(prompt.task, limit if isinstance(limit, int) else None)
         made.hf_repo, made.hf_subset, made.prompt_function = str(data.folder), data.config, prompt
         prompt.asked = frozenset(item.id for item in data.items)
         prompt.config = data.config
@@ -370,7 +375,7 @@ def _config(task: TaskSpec, name: str, wanted: str | None) -> LightevalTaskConfi
 _MOST: Final = 5000  # of possible answers; five choices have nine at most
 
 
-def choices_texts(response: Any, choices: int) -> list[str]:
+def choices_texts(response: ModelResponse, choices: int) -> list[str]:
     """Writes a response's log-probabilities as `ChoiceScores`.
 
     Several where token numbers are not all known, and none for nan.

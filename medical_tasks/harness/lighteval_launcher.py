@@ -16,7 +16,8 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 from unittest import mock
 
 import medical_tasks.plugins as plugins
@@ -35,6 +36,12 @@ from medical_tasks.guard.private_store import in_use, new_private_id, private_fo
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.models.lighteval_models import CPU_BATCH
 from medical_tasks.spec import DatasetSpec, TaskSpec
+
+if TYPE_CHECKING:
+    from lighteval.pipeline import Pipeline
+    from lighteval.tasks.lighteval_task import LightevalTaskConfig
+    from lighteval.tasks.registry import Registry
+    from typer import Typer
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +108,7 @@ def link(wanted: bool) -> str:
     return f'linked by {path}: lighteval accelerate "model_name=MODEL" "medical:medcalc|0"'
 
 
-def load_app() -> Any:
+def load_app() -> Typer:
     """Imports lighteval's command line, which silences every logger made before, and leaves those of this process working."""
     loggers = logging.Logger.manager.loggerDict.values()
     working = [
@@ -111,10 +118,11 @@ def load_app() -> Any:
 
     for logger in working:
         logger.disabled = False
-    return app
+    application: Typer = app
+    return application
 
 
-def run_app(app: Any, arguments: Sequence[str]) -> int:
+def run_app(app: Typer, arguments: Sequence[str]) -> int:
     """Runs a typer application as if it were called with the arguments.
 
     An error where it does not know them.
@@ -140,14 +148,14 @@ def run_app(app: Any, arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _click(module: str) -> Any:
+def _click(module: str) -> ModuleType:
     """A module of click, or of the copy of it which newer versions of typer carry."""
     from typer import BadParameter
 
     return importlib.import_module(BadParameter.__module__.removesuffix("exceptions") + module)
 
 
-def command_line() -> dict[str, Any]:
+def command_line() -> dict[str, object]:
     """What lighteval's command was called with, by the names of its parameters.
 
     Empty where lighteval is used as a library.
@@ -196,17 +204,21 @@ def _warn_of_search(model: str) -> None:
         )
 
 
-def _register_only(registry: Any, custom_tasks: str) -> None:
+def _register_only(registry: type[Registry], custom_tasks: str) -> None:
     """Replaces the scan of all built-in tasks, of which one downloads a file."""
 
-    def load(custom_tasks_given: Any = None, load_multilingual: bool = False, **named: Any) -> Any:
+    def load(
+        custom_tasks_given: str | None = None, load_multilingual: bool = False, **named: object
+    ) -> dict[str, LightevalTaskConfig]:
         wanted = named.get("custom_tasks", custom_tasks_given) or custom_tasks
-        return registry._extract_configs(registry.create_custom_tasks_module(wanted))
+        module = registry.create_custom_tasks_module(wanted)
+        configs: dict[str, LightevalTaskConfig] = registry._extract_configs(module)
+        return configs
 
     registry.load_all_task_configs = staticmethod(load)
     named = registry._get_full_task_list_from_input_string
 
-    def in_order(self: Any, tasks: Any) -> list[str]:
+    def in_order(self: Registry, tasks: str) -> list[str]:
         # lighteval takes them out of a set, in another order in each process: ranks would wait for
         # one another for ever.
         return sorted(named(self, tasks))
@@ -224,14 +236,14 @@ def _prepare_models() -> None:
 
     original = Pipeline.evaluate
 
-    def evaluate(self: Any) -> Any:
+    def evaluate(self: Pipeline) -> None:
         self.model._cache = None
         if (
             getattr(self.model.config, "batch_size", 0) is None
             and not torch.accelerator.is_available()
         ):
             self.model.config.batch_size = CPU_BATCH
-        return original(self)
+        original(self)
 
     Pipeline.evaluate = evaluate
 
@@ -339,7 +351,7 @@ def _server_address(path: Path) -> str:
     import yaml
 
     try:
-        content: Any = yaml.safe_load(read_text(path))
+        content: dict[str, dict[str, str]] = yaml.safe_load(read_text(path))
         address = content["model_parameters"][_ADDRESS]
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
         raise UsageError(

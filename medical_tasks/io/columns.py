@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import datasets
 
 Dtype = Literal["string", "int64", "float64", "bool", "struct"]
 
@@ -44,20 +47,20 @@ class Column:
         return f"list of {inner}" if self.repeated else inner
 
 
-def hub_features(columns: Iterable[Column]) -> Any:
+def hub_features(columns: Iterable[Column]) -> datasets.Features:
     """Makes the `datasets.Features` of a table."""
     import datasets
 
-    def feature(column: Column) -> Any:
-        inner: Any = {member.name: feature(member) for member in column.fields} or datasets.Value(
-            column.dtype
-        )
+    def feature(column: Column) -> object:
+        inner: object = {
+            member.name: feature(member) for member in column.fields
+        } or datasets.Value(column.dtype)
         return datasets.List(inner) if column.repeated else inner
 
     return datasets.Features({column.name: feature(column) for column in columns})
 
 
-def yaml_features(columns: Iterable[Column]) -> list[dict[str, Any]]:
+def yaml_features(columns: Iterable[Column]) -> list[dict[str, object]]:
     """Makes the `features` list of a card's `dataset_info`, in the form `load_dataset` reads."""
 
     def feature(column: Column) -> dict[str, object]:

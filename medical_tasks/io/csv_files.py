@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import check_columns, csv_lines, read_chunks
@@ -24,6 +24,7 @@ from medical_tasks.io.files import check_columns, csv_lines, read_chunks
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import pyarrow
 
 # A lost quote makes the rest of a file one field; the limit must not hide that behind another
 # message.
@@ -120,7 +121,9 @@ def _header(path: Path, block: memoryview, release: str) -> list[str]:
 _PROBLEM = re.compile(r"Row #(\d+): (?:Expected (\d+) columns, got (\d+)|.*invalid UTF8)")
 
 
-def _table(path: Path, block: memoryview, names: Sequence[str], count: int, again: str) -> Any:
+def _table(
+    path: Path, block: memoryview, names: Sequence[str], count: int, again: str
+) -> pyarrow.Table:
     """Makes a table of rows, all columns as strings, none of them null."""
     import pyarrow
     from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv

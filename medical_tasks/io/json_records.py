@@ -121,7 +121,7 @@ def read_records(
         raise UsageError(f"{path}: is empty, expected the {release}. {again}")
 
 
-def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, Any]]:
+def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, object]]:
     """The values of JSON Lines that are not blank, with the numbers of their lines."""
     # Lines of bytes: JSON texts may hold the separators at which str.splitlines breaks.
     for number, raw in enumerate(io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")), start=1):
@@ -147,7 +147,12 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, Any
 
 
 def checked_record(
-    path: Path, line: int, values: Mapping[str, Any], fields: Mapping[str, Field], *, release: str
+    path: Path,
+    line: int,
+    values: Mapping[str, object],
+    fields: Mapping[str, Field],
+    *,
+    release: str,
 ) -> Record:
     """Makes a record of what was read, or raises what is wrong with it.
 
@@ -169,7 +174,7 @@ def checked_record(
 
 
 def _check_names(
-    path: Path, number: int, values: Mapping[str, Any], fields: Mapping[str, Field], release: str
+    path: Path, number: int, values: Mapping[str, object], fields: Mapping[str, Field], release: str
 ) -> None:
     missing = [
         repr(name) for name, field in fields.items() if field.required and name not in values
@@ -242,7 +247,7 @@ def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def json_values(path: Path, content: bytes, *, form: str) -> list[Any]:
+def json_values(path: Path, content: bytes, *, form: str) -> list[object]:
     """Reads a JSON list of one value or more; `form` is a record as it should be, for messages."""
     again = f"Write a JSON list of records like {form}"
     if len(content) > _LARGEST:
@@ -282,14 +287,15 @@ def json_lines(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, 
 
 def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any]]:
     """Reads a list of objects, as `json_values` does."""
-    found = json_values(path, content, form=form)
-    for number, record in enumerate(found, start=1):
+    objects: list[dict[str, Any]] = []
+    for number, record in enumerate(json_values(path, content, form=form), start=1):
         if not isinstance(record, dict):
             raise UsageError(
                 f"{path}, record {number}: an object is needed, got {shown(record)}. Write a JSON "
                 f"list of records like {form}"
             )
-    return found
+        objects.append(record)
+    return objects
 
 
 def _is_id(text: str) -> bool:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
@@ -102,13 +102,13 @@ def check_out(out: Path | None, read: Iterable[Path], what: str) -> None:
         raise UsageError(f"{out}: is {what}. Give --out another name.")
 
 
-def write_figures(content: Mapping[str, Any], out: Path) -> None:
+def write_figures(content: Mapping[str, object], out: Path) -> None:
     """Writes what `--json` prints."""
     with WholeFile(out) as stream:
         stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def tell_figures(text: str, content: Mapping[str, Any], out: Path | None) -> None:
+def tell_figures(text: str, content: Mapping[str, object], out: Path | None) -> None:
     """Prints figures; with `out` what --json prints is written there too."""
     if out is not None:
         write_figures(content, out)

@@ -39,7 +39,7 @@ _PUT_FIRST = "INSERT INTO records (kind, key, payload) VALUES (?, ?, ?) ON CONFL
 _PUT = f"{_PUT_FIRST}, payload = excluded.payload"
 
 
-def content_key(parts: Mapping[str, Any]) -> str:
+def content_key(parts: Mapping[str, object]) -> str:
     """Hashes what decides a record (SHA-256 of the canonical JSON); `nan` is refused."""
     text = json.dumps(
         parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
@@ -118,6 +118,14 @@ class Store:
         text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))
         with self._disk():
             self._connection.execute(_PUT_FIRST if first else _PUT, (kind, key, text))
+
+    def holds(self, kind: str) -> bool:
+        """Says whether there is any record of a kind."""
+        with self._disk():
+            row = self._connection.execute(
+                "SELECT 1 FROM records WHERE kind = ? LIMIT 1", (kind,)
+            ).fetchone()
+        return row is not None
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Reads the records that are there, by key."""

@@ -333,7 +333,7 @@ def folded(name: str) -> str:
     return "_".join(re.split(r"[\s_-]+", name.strip())).casefold()
 
 
-def cell_text(value: Any) -> Any:
+def cell_text(value: object) -> object:
     """A value as a spreadsheet shows it: `25` for 25.0, `0.3` for 0.1 + 0.2, `05/30/2024`, `TRUE`.
 
     Lists stay, nan is None.

@@ -14,12 +14,17 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 from xml.parsers.expat import ErrorString
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.cells import workbook_text
 from medical_tasks.io.patterns import Pattern
+
+if TYPE_CHECKING:
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.read_only import ReadOnlyCell
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 DEPTH_LIMIT: Final = 64
 """Elements within one another; files of tables and of cases have less than ten."""
@@ -63,13 +68,13 @@ class _Bounded(ET.TreeBuilder):
         super().__init__()
         self._depth = 0
 
-    def start(self, tag: Any, attrs: Any, /) -> ET.Element:
+    def start(self, tag: str, attrs: dict[str, str], /) -> ET.Element:
         self._depth += 1
         if self._depth > DEPTH_LIMIT:
             raise PlainXmlError(f"has elements within one another deeper than {DEPTH_LIMIT}")
         return super().start(tag, attrs)
 
-    def end(self, tag: Any, /) -> ET.Element:
+    def end(self, tag: str, /) -> ET.Element:
         self._depth -= 1
         return super().end(tag)
 
@@ -144,7 +149,7 @@ _NO_RESULT: Final = re.compile(
 )
 
 
-def _sheet(sheet: Any, part: bytes) -> BookSheet:
+def _sheet(sheet: ReadOnlyWorksheet, part: bytes) -> BookSheet:
     from openpyxl.utils.cell import coordinate_to_tuple
     from openpyxl.utils.escape import unescape
 
@@ -183,7 +188,7 @@ def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> byt
     book = Workbook(write_only=True)
     sheet = book.create_sheet("unclear")
 
-    def cell(text: str) -> Any:
+    def cell(text: str) -> WriteOnlyCell:
         clean = _LIKE_A_SIGN.sub("_x005F_", _NOT_XML.sub("?", workbook_text(text)))
         made = WriteOnlyCell(sheet, value=clean)
         made.data_type = "s"  # "=1+1" is no formula
@@ -196,7 +201,7 @@ def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> byt
     return stream.getvalue()
 
 
-def _value(cell: Any, unescape: Callable[[str], str]) -> Any:
+def _value(cell: ReadOnlyCell, unescape: Callable[[str], str]) -> object:
     """What a cell shows; `24. Jul` has no year, whatever the spreadsheet holds."""
     value = cell.value
     if cell.data_type == "e":

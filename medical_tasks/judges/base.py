@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
-    from medical_tasks.judges.budget import RunBudget
+    from medical_tasks.models.budget import RunBudget
 
 Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "not_entailment")
@@ -83,7 +83,7 @@ class Verdict:
     id: str
     value: Any
     votes: tuple[
-        Any, ...
+        object, ...
     ]  # the value of each vote that was read, in order; one when a single vote was asked for
     text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
     # hash of what was asked (messages or pair); results of credentialed tasks hold it instead of
@@ -179,15 +179,28 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came back: a text, or a label."""
+    """What came back: a text, or a label.
+
+    Attributes:
+        finish: why it ended, in the server's words; "" when it does not say. `case.was_cut` decides
+            by it.
+        attempts: requests sent for it; 0 when nothing was sent anywhere.
+
+    What else it states of itself is what `models.base.Answer` states.
+    """
 
     key: str
     text: str = ""
     label: Label | None = None
-    finish: str = ""  # why it ended, in the server's words; "" when it does not say. `case.was_cut` decides by it
+    finish: str = ""
     prompt_tokens: int | None = None
     output_tokens: int | None = None
-    attempts: int = 1  # requests sent for it; 0 when nothing was sent anywhere
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    provider: str = ""
+    served_model: str = ""
+    adapted: Mapping[str, str] = field(default_factory=dict)
+    attempts: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +245,21 @@ class Backend(Protocol):
         return
 
 
+@runtime_checkable
+class AsksInBatches(Protocol):
+    """What a backend offers besides, where a provider answers batches."""
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `answer` ask in batches from now on, noted in a journal (`models.batches`)."""
+
+
+def ask_in_batches(backend: Backend, journal: Path) -> None:
+    """Has a judge asked in batches, or refuses where it has none."""
+    if not isinstance(backend, AsksInBatches):
+        raise UsageError(f"--judge-batch: {backend.name} is asked one by one. Leave it out.")
+    backend.ask_in_batches(journal)
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgeKind:
     """A kind of judge; packages register some (`medical_tasks.judges`).
@@ -264,6 +292,7 @@ class JudgeOptions:
     # longest reply instead of the questions' own, None for theirs; for judges that reason before
     # they speak
     reply_tokens: int | None = None
+    batch: bool = False  # asked in batches, at a provider
     forecast: bool = False
     replayed: bool = False  # replies in the store are this run's own, made by its parts: they count as asked in it
     upstream: Path | None = None

@@ -1,79 +1,13 @@
-"""What a run may spend on its judge, counted before it is spent, and what a round of judging will cost."""
+"""What a round of judging will cost; what it may cost is in `models.budget`."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 
-from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Verdict
 from medical_tasks.judges.case import Case
+from medical_tasks.models.budget import count_said, estimate_chat
 from medical_tasks.models.usage import Prices, cost_usd
-from medical_tasks.spec import Message
-
-_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\t"
-_LETTERS_A_TOKEN = 3
-_AROUND_A_MESSAGE = 8
-
-
-def estimate_tokens(text: str) -> int:
-    """Estimates a text's tokens without its tokenizer, rather above.
-
-    One for 3 ASCII letters or blanks, or 1 other byte.
-    """
-    raw = text.encode("utf-8", "surrogatepass")
-    others = len(raw.translate(None, _LETTERS))
-    return others - (others - len(raw)) // _LETTERS_A_TOKEN
-
-
-def estimate_chat(messages: Sequence[Message]) -> int:
-    """Estimates the tokens of a chat: its texts, and what a chat template puts around each."""
-    return sum(estimate_tokens(message["content"]) + _AROUND_A_MESSAGE for message in messages)
-
-
-class RunBudget:
-    """What a run may still spend. Thread-safe; requests in flight count with their estimate."""
-
-    def __init__(self, max_calls: int | None = None, max_tokens: int | None = None) -> None:
-        for name, limit in (("--max-judge-calls", max_calls), ("--max-judge-tokens", max_tokens)):
-            if limit is not None and limit < 0:
-                raise UsageError(
-                    f"{name} must be 0 or more, got {limit}. Leave it out for no limit."
-                )
-        self.max_calls = max_calls
-        self.max_tokens = max_tokens
-        self._lock = threading.Lock()
-        self.calls = 0  # requests admitted so far
-        self.tokens = 0  # booked for requests that have ended
-        self._reserved = 0
-
-    def admit(self, *, prompt_tokens: int, output_tokens: int) -> bool:
-        """Asks for one request before it is sent, with an upper estimate of its tokens."""
-        wanted = prompt_tokens + output_tokens
-        with self._lock:
-            if self.max_calls is not None and self.calls >= self.max_calls:
-                return False
-            if (
-                self.max_tokens is not None
-                and self.tokens + self._reserved + wanted > self.max_tokens
-            ):
-                return False
-            self.calls += 1
-            self._reserved += wanted
-            return True
-
-    def settle(self, *, prompt_tokens: int, output_tokens: int, used: int | None) -> None:
-        """Ends one admitted request.
-
-        `used` is 0 if it never arrived, None if unknown, which books the estimate.
-        """
-        wanted = prompt_tokens + output_tokens
-        with self._lock:
-            self._reserved -= wanted
-            self.tokens += wanted if used is None else used
-
-
-_MILLION = 1_000_000
 
 
 def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
@@ -124,8 +58,8 @@ def foreseen_said(foreseen: Mapping[str, Sequence[int]], prices: Prices | None) 
     parts = [f"{_span(f'{count:,}' for count in calls)} call{'s' * (calls != [1, 1])}"]
     if "prompt_tokens" in foreseen:
         prompts, outputs = foreseen["prompt_tokens"], foreseen["output_tokens"]
-        parts.append(f"about {_span(map(_tokens, prompts))} prompt tokens")
-        parts.append(f"at most {_span(map(_tokens, outputs))} output tokens")
+        parts.append(f"about {_span(map(count_said, prompts))} prompt tokens")
+        parts.append(f"at most {_span(map(count_said, outputs))} output tokens")
         costs = [cost_usd(*each, prices) for each in zip(prompts, outputs, strict=True)]
         if prices is not None:
             parts.append(f"about $ {_span(f'{cost:,.2f}' for cost in costs)}")
@@ -134,7 +68,3 @@ def foreseen_said(foreseen: Mapping[str, Sequence[int]], prices: Prices | None) 
 
 def _span(ends: Iterable[str]) -> str:
     return " to ".join(dict.fromkeys(ends))
-
-
-def _tokens(count: int) -> str:
-    return f"{count:,}" if count < _MILLION // 10 else f"{count / _MILLION:,.1f} million"

@@ -60,7 +60,7 @@ class Thread:
     messages: tuple[Message, ...]  # the chat so far, ending with what is to be answered
     key: str
     reasks: int = 0
-    value: tuple[Any] | None = None  # the vote in a tuple, which tells a vote of None from none
+    value: tuple[object] | None = None  # the vote in a tuple, which tells a vote of None from none
     problem: str | None = (
         None  # why there is no vote, as a reason of `Unscored`; None while there is one or may be
     )
@@ -219,7 +219,7 @@ _NEW, _OTHER = object(), object()
 """Values that nobody has voted for yet."""
 
 
-def decide(votes: Sequence[Any | None], k: int) -> Decided | int:
+def decide(votes: Sequence[object | None], k: int) -> Decided | int:
     """Decides by the mode of `k` votes, of which some may be known; None stands for a vote that could not be had.
 
     Where nothing is certain yet: fewest further votes with which it could become so, 0 when none
@@ -237,7 +237,7 @@ def decide(votes: Sequence[Any | None], k: int) -> Decided | int:
     return 0
 
 
-def _certain(votes: Sequence[Any | None], k: int) -> Any | None:
+def _certain(votes: Sequence[object | None], k: int) -> object | None:
     """The value that stays the mode even if all votes not read or not yet asked for name the same other value."""
     modes = []
     for other in (*_named(votes), _OTHER):
@@ -246,7 +246,7 @@ def _certain(votes: Sequence[Any | None], k: int) -> Any | None:
     return modes[0] if modes[0] is not _OTHER and all(mode == modes[0] for mode in modes) else None
 
 
-def _named(votes: Sequence[Any | None]) -> list[Any]:
+def _named(votes: Sequence[object | None]) -> list[object]:
     return [
         vote for place, vote in enumerate(votes) if vote is not None and vote not in votes[:place]
     ]

@@ -5,20 +5,39 @@ Every request, retries included, asks the budget before it is sent.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, NoReply, OnReply, Reply
-from medical_tasks.judges.budget import RunBudget, estimate_chat
 from medical_tasks.models.base import Answer, Failure, Model, Request
+from medical_tasks.models.batch_provider import Line, Sent
+from medical_tasks.models.batches import Batches
+from medical_tasks.models.budget import (
+    SPENT,
+    Amount,
+    Ceiling,
+    Reserved,
+    RunBudget,
+    Till,
+    admitted,
+    estimate_chat,
+)
 from medical_tasks.models.call_pool import run_calls
-from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
+from medical_tasks.models.chat_client import (
+    CallFailed,
+    ChatClient,
+    ChatSettings,
+    Completion,
+    completion_body,
+    texts_of,
+)
 from medical_tasks.models.endpoint import PREFIX, EndpointModel, open_endpoint
 from medical_tasks.models.opener import CHAT_OPTIONS, FLAG, Reader, read_options
 from medical_tasks.models.server import SERVED_OPTIONS, TRANSFORMERS, ServedModel, open_served
+from medical_tasks.models.spending import taken_by
 
 CONCURRENCY: Final = 32
 """Requests in flight at each replica when none are named: judged statements are short."""
@@ -26,6 +45,8 @@ CONCURRENCY: Final = 32
 
 CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {"n_choices": FLAG, "structured": FLAG, "varies": FLAG}
 """What only judges take; none of it but `structured` changes a verdict's key."""
+
+_MAY_TAKE_ONE: Final = ("http 400", "http 422")
 
 _Group = tuple[Call, ...]
 """Calls that share one request: the same chat, one vote each."""
@@ -59,6 +80,17 @@ class ChatJudge(Backend):
         self._each = each
         self._shares = n_choices
         self._structured = structured
+        self._batches: Batches | None = None
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `answer` ask in batches from now on."""
+        if isinstance(self._place, ServedModel):
+            raise UsageError(
+                f"--judge-batch: {self.name} is started for the run, and asked one by one. Leave "
+                "it out."
+            )
+        with self._place.asking() as settings:
+            self._batches = Batches(replace(settings, purpose="judge"), journal)
 
     def answer(self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply) -> None:
         """Asks for all replies.
@@ -71,9 +103,12 @@ class ChatJudge(Backend):
             self.endpoint = " ".join(settings.addresses)
             most = self._each * len(settings.addresses) if self._each else settings.concurrency
             settings = replace(settings, purpose="judge", concurrency=most)
-            desk = _Desk(budget)
-            left = self._round(settings, self._groups(calls), desk, on_reply)
-            self._round(settings, [(call,) for call in left], desk, on_reply)
+            if self._batches is not None:
+                self._answer_in_batches(self._batches, settings, calls, budget, on_reply)
+                return
+            till = Till(Ceiling(budget))
+            left = self._round(settings, self._groups(calls), till, on_reply)
+            self._round(settings, [(call,) for call in left], till, on_reply)
 
     def _groups(self, calls: Sequence[Call]) -> list[_Group]:
         groups: dict[Any, list[Call]] = {}
@@ -84,7 +119,7 @@ class ChatJudge(Backend):
         return [tuple(group) for group in groups.values()]
 
     def _round(
-        self, settings: ChatSettings, groups: Sequence[_Group], desk: _Desk, on_reply: OnReply
+        self, settings: ChatSettings, groups: Sequence[_Group], till: Till, on_reply: OnReply
     ) -> Sequence[Call]:
         """Asks once for each group.
 
@@ -93,98 +128,150 @@ class ChatJudge(Backend):
         alone: list[Call] = []
 
         async def ask(client: ChatClient, group: _Group) -> Completion | None:
-            return await self._ask(client, group, desk)
+            return await self._ask(client, group, till)
 
         def deliver(group: _Group, outcome: Completion | CallFailed | None) -> None:
-            if isinstance(outcome, CallFailed):
-                for number, call in enumerate(group):
-                    sent = 0 if number else outcome.attempts
-                    on_reply(NoReply(key=call.key, reason=outcome.reason, attempts=sent))
-                return
-            answered = 0 if outcome is None else len(outcome.choices)
+            keys = [call.key for call in group]
+            answered = 0 if outcome is None else _told(keys, outcome, on_reply)
             alone.extend(group[answered:])
-            if outcome is None:
-                return
-            prompt, output = outcome.prompt_tokens, outcome.output_tokens
-            for number, call in enumerate(group[:answered]):
-                choice = outcome.choices[number]
-                on_reply(
-                    Reply(
-                        key=call.key,
-                        text=choice.text,
-                        finish=choice.finish,
-                        # what the request took is booked on its first reply
-                        prompt_tokens=0 if number and prompt is not None else prompt,
-                        output_tokens=0 if number and output is not None else output,
-                        attempts=0 if number else outcome.attempts,
-                    )
-                )
 
         run_calls(settings, groups, ask, deliver)
         return alone
 
-    async def _ask(self, client: ChatClient, group: _Group, desk: _Desk) -> Completion | None:
+    def _answer_in_batches(
+        self,
+        batches: Batches,
+        settings: ChatSettings,
+        calls: Sequence[Call],
+        budget: RunBudget,
+        on_reply: OnReply,
+    ) -> None:
+        """Asks for all replies, a batch a round.
+
+        Again for those that shared a request and got none of it, or that the budget held back.
+        """
+        waiting = {call.key: call for call in calls}
+        reserved = Reserved(budget)
+
+        def lines(keys: Collection[str]) -> Iterator[Line]:
+            for group in self._groups([waiting[key] for key in keys]):
+                first = group[0]
+                if not reserved.admit(first.key, _most(group)):
+                    continue
+                body = completion_body(
+                    settings,
+                    first.messages,
+                    max_tokens=first.question.max_tokens,
+                    n=len(group),
+                    extra=self._asked_with(first),
+                )
+                yield Line(keys=tuple(call.key for call in group), body=body)
+
+        def hear(reply: Reply | NoReply) -> None:
+            if waiting.pop(reply.key, None) is not None:
+                on_reply(reply)
+
+        def deliver(keys: Sequence[str], outcome: Completion | CallFailed) -> None:
+            reserved.settle(keys[0], _used(outcome))
+            if _too_many(keys, outcome):
+                self._shares = False
+                return
+            answered = _told(keys, outcome, hear)
+            self._shares = self._shares and not answered == 1 < len(keys)
+
+        while waiting:
+            before, shared = len(waiting), self._shares
+            sent = {key: Sent(texts=texts_of(call.messages)) for key, call in waiting.items()}
+            batches.ask(sent, lines, deliver)
+            if len(waiting) == before and self._shares == shared:
+                for key in list(waiting):
+                    hear(NoReply(key=key, reason=SPENT))
+
+    async def _ask(self, client: ChatClient, group: _Group, till: Till) -> Completion | None:
         """Sends one request for a group; None when its calls have to be asked singly."""
         if len(group) > 1 and not self._shares:
             return None
         first = group[0]
-        body = dict(self._place.sampling)
-        if "seed" in body:
-            body["seed"] += first.vote
-        if self._structured and first.question.schema is not None:
-            form = {"name": "verdict", "strict": True, "schema": first.question.schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
         tokens = first.question.max_tokens
-        spending = _Spending(desk, prompt=estimate_chat(first.messages), output=tokens * len(group))
         try:
             completion = await client.complete(
-                first.messages, max_tokens=tokens, n=len(group), extra=body, spending=spending
+                first.messages,
+                max_tokens=tokens,
+                n=len(group),
+                extra=self._asked_with(first),
+                spending=till.call(_most(group)),
             )
         except CallFailed as failed:
             # Several at once can be too much for a server, or for what is left of the budget, where
             # one is not.
-            if len(group) == 1 or failed.reason not in ("http 400", "http 422", "budget spent"):
+            if len(group) == 1 or failed.reason not in (*_MAY_TAKE_ONE, SPENT):
                 raise
-            self._shares = self._shares and failed.reason == "budget spent"
+            self._shares = self._shares and failed.reason == SPENT
             return None
         if len(completion.choices) == 1 < len(group):
             self._shares = False
         return completion
+
+    def _asked_with(self, call: Call) -> dict[str, object]:
+        """What a request has besides the chat."""
+        body = self._place.fields(call.vote)
+        if self._structured and call.question.schema is not None:
+            form = {"name": "verdict", "strict": True, "schema": call.question.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return body
 
     def close(self) -> None:
         """Stops the server, when one was started for this judge."""
         self._place.close()
 
 
-@dataclass
-class _Desk:
-    budget: RunBudget
-    under_way: int = 0
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
+def _most(group: _Group) -> Amount:
+    """Tokens of the prompt and of all replies of one request, rather above."""
+    first = group[0]
+    return Amount(estimate_chat(first.messages), first.question.max_tokens * len(group))
 
 
-@dataclass
-class _Spending:
-    """One call's requests; a refusal is final only when none of the round's own is in flight."""
+def _too_many(keys: Sequence[str], outcome: Completion | CallFailed) -> bool:
+    """Whether several votes in one request were too much for a server, where one may not be."""
+    failed = isinstance(outcome, CallFailed) and outcome.reason in _MAY_TAKE_ONE
+    return failed and len(keys) > 1
 
-    desk: _Desk
-    prompt: int
-    output: int
 
-    async def admit(self) -> bool:
-        while not self.desk.budget.admit(prompt_tokens=self.prompt, output_tokens=self.output):
-            if not self.desk.under_way:
-                return False
-            await self.desk.ended.wait()
-        self.desk.under_way += 1
-        return True
+def _used(outcome: Completion | CallFailed) -> Amount | None:
+    """What a request of a batch took; None where nobody knows."""
+    if isinstance(outcome, CallFailed):
+        return Amount()
+    if outcome.prompt_tokens is None or outcome.output_tokens is None:
+        return None
+    return Amount(outcome.prompt_tokens, outcome.output_tokens)
 
-    def settle(self, used: int | None) -> None:
-        desk = self.desk
-        desk.budget.settle(prompt_tokens=self.prompt, output_tokens=self.output, used=used)
-        desk.under_way -= 1
-        desk.ended.set()
-        desk.ended = asyncio.Event()
+
+def _told(keys: Sequence[str], outcome: Completion | CallFailed, on_reply: OnReply) -> int:
+    """Tells what came of a request for several replies; returns for how many that is known."""
+    if isinstance(outcome, CallFailed):
+        for number, key in enumerate(keys):
+            sent = 0 if number else outcome.attempts
+            on_reply(NoReply(key=key, reason=outcome.reason, attempts=sent))
+        return len(keys)
+    prompt, output = outcome.prompt_tokens, outcome.output_tokens
+    for number, (key, choice) in enumerate(zip(keys, outcome.choices, strict=False)):
+        on_reply(
+            Reply(
+                key=key,
+                text=choice.text,
+                finish=choice.finish,
+                # what the request took is booked on its first reply
+                prompt_tokens=0 if number and prompt is not None else prompt,
+                output_tokens=0 if number and output is not None else output,
+                reasoning_tokens=0 if number else outcome.reasoning_tokens,
+                cached_tokens=0 if number else outcome.cached_tokens,
+                provider=outcome.provider,
+                served_model=outcome.served_model,
+                adapted=outcome.adapted,
+                attempts=0 if number else outcome.attempts,
+            )
+        )
+    return min(len(keys), len(outcome.choices))
 
 
 def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJudge:
@@ -229,52 +316,55 @@ class LocalJudge(Backend):
 
         Calls that the budget refuses are tried again after each batch.
         """
-        waiting = list(calls)
-        while waiting:
-            admitted = {
-                call.key: call
-                for call in waiting
-                if budget.admit(
-                    prompt_tokens=estimate_chat(call.messages),
-                    output_tokens=call.question.max_tokens,
-                )
-            }
-            waiting = [call for call in waiting if call.key not in admitted]
-            if not admitted:
-                for call in waiting:
-                    on_reply(NoReply(key=call.key, reason="budget spent"))
-                return
-            self._generate(admitted, budget, on_reply)
+
+        def refuse(call: Call) -> None:
+            on_reply(NoReply(key=call.key, reason=SPENT))
+
+        for group in admitted(calls, _most_of, budget, refuse):
+            self._generate({call.key: call for call in group}, budget, on_reply)
 
     def _generate(self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply) -> None:
         def on_result(result: Answer | Failure) -> None:
-            call = calls[result.key]
-            prompt, output = estimate_chat(call.messages), call.question.max_tokens
-            if isinstance(result, Failure):
-                budget.settle(prompt_tokens=prompt, output_tokens=output, used=0)
-                on_reply(NoReply(key=result.key, reason=result.reason, attempts=1))
-                return
-            read, written = result.prompt_tokens, result.output_tokens
-            used = None if written is None else (prompt if read is None else read) + written
-            budget.settle(prompt_tokens=prompt, output_tokens=output, used=used)
-            text, finish = result.text, result.finish
-            on_reply(
-                Reply(
-                    key=result.key,
-                    text=text,
-                    finish=finish,
-                    prompt_tokens=read,
-                    output_tokens=written,
-                )
-            )
+            most = _most_of(calls[result.key])
+            budget.settle(most, self._used(result, most))
+            on_reply(self.reply(result))
 
-        limits = {key: call.question.max_tokens for key, call in calls.items()}
-        asked = [
-            Request(key=key, messages=calls[key].messages, max_new_tokens=most)
-            for key, most in limits.items()
-        ]
-        self._model.generate(asked, on_result)
+        self._model.generate([self.request(call) for call in calls.values()], on_result)
+
+    def _used(self, result: Answer | Failure, most: Amount) -> Amount | None:
+        """What a call took; None where nobody knows."""
+        if isinstance(result, Answer):
+            return taken_by(result, most, None)
+        return Amount() if self.endpoint is None or result.reason == "connection" else None
+
+    def request(self, call: Call) -> Request:
+        """The question of a call."""
+        return Request(
+            key=call.key, messages=call.messages, max_new_tokens=call.question.max_tokens
+        )
+
+    def reply(self, result: Answer | Failure) -> Reply | NoReply:
+        """What a judge makes of a model's answer."""
+        if isinstance(result, Failure):
+            return NoReply(key=result.key, reason=result.reason, attempts=1)
+        return Reply(
+            key=result.key,
+            text=result.text,
+            finish=result.finish,
+            prompt_tokens=result.prompt_tokens,
+            output_tokens=result.output_tokens,
+            reasoning_tokens=result.reasoning_tokens,
+            cached_tokens=result.cached_tokens,
+            provider=result.provider,
+            served_model=result.served_model,
+            adapted=result.adapted,
+        )
 
     def close(self) -> None:
         """Frees the model's memory."""
         self._model.close()
+
+
+def _most_of(call: Call) -> Amount:
+    """An upper estimate of what one reply takes."""
+    return Amount(estimate_chat(call.messages), call.question.max_tokens)

@@ -72,7 +72,9 @@ def labels_of(answers: Sequence[str | Unscored]) -> tuple[list[str | None], dict
     )
 
 
-def pair_labels(pairs: Sequence[CheckPair], given: Sequence[str | None]) -> dict[str, list[Any]]:
+def pair_labels(
+    pairs: Sequence[CheckPair], given: Sequence[str | None]
+) -> dict[str, Sequence[object]]:
     """What each pair is by people and by the judge, a number for its cluster, which may be a text or a patient, and its answer.
 
     Of the answer there are its length, the model it is by, and the groups of its question.
@@ -193,7 +195,7 @@ def choice_figures(
         [same_family(judge, pair.model) if pair.model else math.nan for pair, *_ in kept]
     )
 
-    def lean(inside: npt.ArrayLike, otherwise: str) -> dict[str, Any]:
+    def lean(inside: npt.ArrayLike, otherwise: str) -> dict[str, object]:
         here = np.asarray(inside, dtype=float)
         sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
         gap = bootstrap_statistic(
@@ -239,7 +241,12 @@ def same_family(one: str, other: str) -> bool:
 
 def _compared(
     pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View
-) -> dict[str, Any]:
+) -> dict[str, object]:
+    """A judge's labels beside people's in the classes of one view.
+
+    A pair without a verdict counts in no share: it widens `bounds`, the accuracy that the judge
+    would have if all its missing verdicts were wrong, or right.
+    """
     decided = [
         (pair, label) for pair, label in zip(pairs, labels, strict=True) if pair.gold is not None
     ]
@@ -249,7 +256,7 @@ def _compared(
     table = agreement.confusion_matrix(gold, given, classes=view.classes)
     right = [float(a == b) for a, b in zip(gold, given, strict=True) if b is not None]
     low, high = bounds(right, len(gold))
-    compared: dict[str, Any] = {
+    compared: dict[str, object] = {
         "accuracy": as_json(agreement.accuracy_interval(gold, given, clusters=clusters)),
         "bounds": [_json(low), _json(high)],
         "kappa": as_json(
@@ -270,23 +277,34 @@ def _compared(
         },
     }
     if _rated(pairs):
-        ratings, mine = _ratings(pairs, view), _merged(labels, view)
-        each = [_share(mine, theirs) for theirs in zip(*ratings, strict=True)]
-        against = [
-            _share(mine, references) for references in agreement.leave_one_out(ratings).references
-        ]
-        compared["with_people"] = {
-            "mean_agreement": _json(math.fsum(each) / len(each)),
-            "agreement": [_json(value) for value in each],
-            "leave_one_out_mean": _json(math.fsum(against) / len(against)),
-            "leave_one_out": [_json(value) for value in against],
-        }
+        compared["with_people"] = _with_people(pairs, labels, view)
     return compared
+
+
+def _with_people(
+    pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View
+) -> dict[str, object]:
+    """How often the judge says what each person says, and what the majority of the others says.
+
+    The second is what a person can be compared by too: with two of three people, the judge and the
+    third one have the same task. So a judge that reaches people's `leave_one_out` is as good as one
+    of them.
+    """
+    ratings, judged = _ratings(pairs, view), _merged(labels, view)
+    agreed = [_share(judged, person) for person in zip(*ratings, strict=True)]
+    majorities = agreement.leave_one_out(ratings).references
+    with_majority = [_share(judged, majority) for majority in majorities]
+    return {
+        "mean_agreement": _json(math.fsum(agreed) / len(agreed)),
+        "agreement": [_json(value) for value in agreed],
+        "leave_one_out_mean": _json(math.fsum(with_majority) / len(with_majority)),
+        "leave_one_out": [_json(value) for value in with_majority],
+    }
 
 
 def _average(
     pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, groups: Sequence[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Mean of groups' accuracies, each group weighing the same.
 
     Not defined where one has no pair with a verdict.
@@ -328,7 +346,7 @@ def _hits(
     return [_json(estimate.ci_low), _json(estimate.ci_high)]
 
 
-def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, Any]:
+def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, object]:
     ratings = _ratings(pairs, view)
     counts = agreement.rating_counts(ratings, classes=view.classes)
     clusters = [pair.cluster for pair in pairs]
@@ -350,7 +368,7 @@ def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, Any]:
 
 def _raters(
     pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, names: Sequence[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     ratings = [pair.ratings for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
     beside = agreement.with_raters(
@@ -373,7 +391,7 @@ def _raters(
     }
 
 
-def _agreed(found: agreement.Agreement) -> dict[str, Any]:
+def _agreed(found: agreement.Agreement) -> dict[str, object]:
     return {"agreement": as_json(found.agreement), "kappa": as_json(found.kappa)}
 
 
@@ -422,7 +440,7 @@ class _Cells(str):
     """Several cells with bars between them."""
 
 
-def rendered(template: str, **values: Any) -> str:
+def rendered(template: str, **values: object) -> str:
     """Fills a template of text.
 
     In `{% filter table %}` a line is a row, and `|` parts its cells.
@@ -463,6 +481,6 @@ def _table(text: str) -> str:
     return _Cells("\n".join(align(header, rows)) + "\n")
 
 
-def _both(each: Mapping[str, Any]) -> tuple[str, ...]:
+def _both(each: Mapping[str, Mapping[str, float | None]]) -> tuple[str, ...]:
     value, interval, n = figure(each["agreement"])
     return value, interval, *figure(each["kappa"])[:2], n

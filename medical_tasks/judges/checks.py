@@ -269,7 +269,7 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     return checks
 
 
-def _is_check(check: Any) -> bool:
+def _is_check(check: object) -> bool:
     if not isinstance(check, dict):
         return False
     kinds = {

@@ -138,9 +138,7 @@ def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:
 
 def _below(labels: Mapping[str, Any], best: Mapping[str, Any], view: View) -> dict[str, Any]:
     """How far the kappa of a judge's labels is below that of the best one's, on the pairs that both label."""
-    columns: Any = zip(
-        labels["gold"], labels["judge"], best["judge"], labels["cluster"], strict=True
-    )
+    columns = zip(labels["gold"], labels["judge"], best["judge"], labels["cluster"], strict=True)
     kept = [row for row in columns if None not in row[:3]]
     gold, own, other = ([view.of(row[place]) for row in kept] for place in range(3))
     found = cohen_difference(
@@ -159,7 +157,7 @@ def _at(row: Any, path: str) -> Any:
     return row
 
 
-def cells(row: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def cells(row: Mapping[str, object]) -> list[tuple[str, float | None]]:
     """A judge's row of the table, as texts and numbers."""
     found = [(_at(row, path), form, times) for path, form, times in COLUMNS.values()]
     return [(decimals(value and times * value, form), value) for value, form, times in found]

@@ -16,8 +16,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Reply
-from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import sentence_spans
+from medical_tasks.models.budget import RunBudget
 
 VERSION = "1"
 """Counts up with every change that can move a label."""

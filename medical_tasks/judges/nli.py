@@ -14,13 +14,13 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Backend, Call, Label, NoReply, OnReply, Pair, Reply
-from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.windows import plan_windows
 from medical_tasks.models import encoder
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.checkpoint import (
     MESSAGES,
     Checkpoint,
@@ -29,6 +29,10 @@ from medical_tasks.models.checkpoint import (
     quiet_libraries,
 )
 from medical_tasks.models.opener import COUNT, DTYPES, FLAG, WORD, Reader, read_options, words
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Columns = dict[str, list[int]]
 """What a model reads of each token, by the name of its argument."""
@@ -41,7 +45,12 @@ class Form(ABC):
     """
 
     def __init__(
-        self, model: Any, tokenizer: Any, *, labels: tuple[Label, ...], max_length: int | None
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        labels: tuple[Label, ...],
+        max_length: int | None,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
@@ -92,7 +101,7 @@ class Form(ABC):
             rows.append({name: list(itertools.compress(made[name][row], kept)) for name in made})
         return rows
 
-    def tensors(self, rows: Sequence[encoder.Row]) -> dict[str, Any]:
+    def tensors(self, rows: Sequence[encoder.Row]) -> dict[str, Tensor]:
         """Rows as the model reads them."""
         return encoder.pad(rows, padding=self.tokenizer.pad_token_id, device=self.model.device)
 
@@ -165,7 +174,7 @@ OFFICIAL_NEW_TOKENS = 3
 _TRUE_LABELS: tuple[Label, ...] = ("entailment", "not_entailment")
 
 
-def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
+def answer_tokens(tokenizer: PreTrainedTokenizerBase, *, model: str) -> tuple[list[int], int, int]:
     """Finds the step at which `1` and `0` part.
 
     The tokens both begin with, and the next token of each.
@@ -183,7 +192,14 @@ def answer_tokens(tokenizer: Any, *, model: str) -> tuple[list[int], int, int]:
 class TrueForm(Form):
     """One step of the decoder."""
 
-    def __init__(self, model: Any, tokenizer: Any, *, name: str, max_length: int | None) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        name: str,
+        max_length: int | None,
+    ) -> None:
         super().__init__(model, tokenizer, labels=_TRUE_LABELS, max_length=max_length)
         start = model.config.decoder_start_token_id
         if start is None:
@@ -219,7 +235,9 @@ class OfficialTrueForm(TrueForm):
     Nothing beyond 500 words is read, and whatever is not exactly `1` is no entailment.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, *, name: str) -> None:
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, name: str
+    ) -> None:
         super().__init__(model, tokenizer, name=name, max_length=None)
 
     def encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[Columns]:
@@ -319,6 +337,11 @@ class NliJudge(encoder.Opened[Form], Backend):
             self._answer(calls[start : start + _CALLS_AT_ONCE], on_reply)
 
     def _answer(self, calls: Sequence[Call], on_reply: OnReply) -> None:
+        """Labels some calls' pairs, each as soon as the last window of its premise was read.
+
+        A premise that is longer than the model takes is read in windows, whose chances `combine`
+        makes into one label. Windows of all calls are read together, those of like length side by side.
+        """
         form = self._loaded
         pairs = {number: call.question.pair for number, call in enumerate(calls)}
         asked = {number: pair for number, pair in pairs.items() if pair is not None}

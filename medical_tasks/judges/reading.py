@@ -28,22 +28,22 @@ class Checker:
             "yes"). aside: whether a verdict stands without it, as without its explanation.
     """
 
-    holds: Callable[[Any], bool]
+    holds: Callable[[object], bool]
     rule: str
-    schema: Mapping[str, Any]
-    meant: Callable[[Any], Any] = lambda value: value
+    schema: Mapping[str, object]
+    meant: Callable[[object], object] = lambda value: value
     aside: bool = False
 
-    def __call__(self, value: Any) -> str | None:
+    def __call__(self, value: object) -> str | None:
         """The rule, where the value breaks it."""
         return None if self.holds(value) else self.rule
 
 
-Check = Callable[[Any], str | None]
+Check = Callable[[object], str | None]
 """Looks at one value of an object: None when it may stand, otherwise the rule that it breaks ("must be ...")."""
 
 
-def schema_of(keys: Mapping[str, Checker]) -> dict[str, Any]:
+def schema_of(keys: Mapping[str, Checker]) -> dict[str, object]:
     """Writes an object's form as JSON Schema, for servers that hold a reply to one."""
     properties = {key: dict(check.schema) for key, check in keys.items()}
     return {
@@ -54,7 +54,7 @@ def schema_of(keys: Mapping[str, Checker]) -> dict[str, Any]:
     }
 
 
-def schema_of_verdicts(keys: Mapping[str, Checker], ids: Sequence[str]) -> dict[str, Any]:
+def schema_of_verdicts(keys: Mapping[str, Checker], ids: Sequence[str]) -> dict[str, object]:
     """Writes the form that `read_verdicts` reads."""
     entries = Checker(
         lambda _: True, "", {"type": "array", "items": schema_of({"id": one_of(*ids), **keys})}
@@ -268,10 +268,10 @@ def quoted(text: str) -> str:
 _WORDY = (
     600  # characters; a small model that is held to a form otherwise goes on until its reply is cut
 )
-_TRUTHS: Final = {"true": True, "yes": True, "false": False, "no": False}
+_TRUTHS: Final[Mapping[object, bool]] = {"true": True, "yes": True, "false": False, "no": False}
 
 
-def _bare_word(value: Any) -> Any:
+def _bare_word(value: object) -> object:
     return value.strip(" .\"'").casefold() if isinstance(value, str) else value
 
 
@@ -292,7 +292,7 @@ explanation = replace(free_text, aside=True)
 
 def one_of(*allowed: str) -> Checker:
     """Makes a check for one of some words, spelt as they are."""
-    words: dict[Any, str] = {word.casefold(): word for word in allowed}
+    words: dict[object, str] = {word.casefold(): word for word in allowed}
     if set(words) == {"yes", "no"}:
         words |= {truth: words[word] for word, truth in _TRUTHS.items() if word in words}
     return Checker(
@@ -315,7 +315,7 @@ def whole_number(low: int, high: int) -> Checker:
     )
 
 
-def read_json(text: str) -> Any | Unreadable:
+def read_json(text: str) -> object | Unreadable:
     """Reads a reply that is one JSON object or array, bare or in one fenced block, after any `</think>`.
 
     A line that introduces it ("Here is the JSON:") and words of politeness behind it are nothing of
@@ -340,7 +340,7 @@ def read_json(text: str) -> Any | Unreadable:
     )
 
 
-def _json_value(written: str) -> Any:
+def _json_value(written: str) -> object:
     """The value of a text, with line breaks inside its strings or without; None of what is no JSON.
 
     A dictionary as Python writes it, with single quotes, is read too: as a literal, never run.
@@ -374,7 +374,7 @@ def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unread
 
 
 def _checked(
-    value: Mapping[str, Any], keys: Mapping[str, Check], what: str
+    value: Mapping[str, object], keys: Mapping[str, Check], what: str
 ) -> dict[str, Any] | Unreadable:
     """The values of an object as they are meant, under the keys that are asked for."""
     given = {key.strip().casefold(): each for key, each in value.items()}
@@ -738,7 +738,7 @@ def _bare(written: str) -> str:
     return bare[1:-1].strip() if bare[:1] + bare[-1:] in _PAIRS else bare
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON")
 
 

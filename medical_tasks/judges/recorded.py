@@ -34,7 +34,7 @@ class RecordedJudge:
     trouble: None = None  # of being reached, which a file always is
 
     def __init__(
-        self, path: Path, *, name: str = "", rows: Iterable[Mapping[str, Any]] | None = None
+        self, path: Path, *, name: str = "", rows: Iterable[Mapping[str, object]] | None = None
     ) -> None:
         """Reads a file, or takes its rows."""
         try:
@@ -70,7 +70,7 @@ class RecordedJudge:
     def close(self) -> None:
         """Does nothing: the file was read at the start."""
 
-    def _add(self, where: str, row: Any) -> None:
+    def _add(self, where: str, row: object) -> None:
         if not isinstance(row, dict) or not isinstance(row.get("id"), str):
             raise UsageError(
                 f"{where}: each line is one object with a text as id. Write the question's id "
@@ -110,6 +110,10 @@ class RecordedJudge:
             self.identity["reads"] = "pair"
 
     def _look_up(self, question: Question) -> Verdict | Unscored:
+        """The recorded verdict on a question: of the same messages, else pair, else the same id without a hash.
+
+        A record of another question under this id is none.
+        """
         sha256 = asked_sha256(question.messages)
         hashes = [sha256, *([asked_sha256(question.pair)] if question.pair else []), ""]
         records = self._records.get(question.id, {})
@@ -139,5 +143,5 @@ class RecordedJudge:
         return Verdict(id=question.id, value=value, votes=(value,), text=text, sha256=sha256)
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> object:
     return tuple(_frozen(each) for each in value) if isinstance(value, list) else value

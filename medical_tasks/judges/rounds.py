@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from medical_tasks.judges.base import Judge, Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import FORM_REASONS
@@ -36,7 +36,7 @@ def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
 
     Its rounds are theirs together, and it ends when the last one does.
     """
-    found: dict[int, Any] = {}
+    found: dict[int, _Found] = {}
     waiting: dict[int, list[Question]] = {}
 
     def go_on(place: int, outcomes: list[Outcome] | None) -> None:

@@ -32,11 +32,14 @@ from medical_tasks.judges.base import (
     Reply,
     Unscored,
     Verdict,
+    ask_in_batches,
 )
-from medical_tasks.judges.budget import RunBudget, forecast, foresee
+from medical_tasks.judges.budget import forecast, foresee
 from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thread
+from medical_tasks.models.batch_journal import JOURNAL
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
-from medical_tasks.models.usage import Meter, Prices, Usage
+from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 
 _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
 # What the same judge with the same settings does the same way again; an unreadable reply is kept,
@@ -78,6 +81,8 @@ def open_session(
                 "does: openai-api/HOST/NAME, vllm-server/NAME, hf/PATH or inspect/PROVIDER/NAME."
             )
         policy.require_endpoint(backend.endpoint, role)  # before anything is left on disk
+        if options.batch:
+            ask_in_batches(backend, store.with_name(JOURNAL))
         with Store(store) as opened:
             yield JudgeSession(backend, options, opened, label=label, quiet=quiet, prices=prices)
     finally:
@@ -225,6 +230,11 @@ class JudgeSession:
         """What the replies behind the verdicts took, those of the store included."""
         return self._meter.usage(self._prices)
 
+    @property
+    def adapted(self) -> dict[str, str]:
+        """Settings that the judge's server refused, and what was sent instead."""
+        return self._meter.adapted
+
     def again(self) -> JudgeSession:
         """The same judge with its next votes, which answer the same questions anew.
 
@@ -328,6 +338,7 @@ class JudgeSession:
         # None where another reply came with the same request, or nothing was asked (`lexical`).
         asked = reply.attempts > 0 or (self.reads == "pair" and reply.prompt_tokens is not None)
         record = {name: getattr(reply, name) for name in _KEPT} | {
+            **told_besides(reply),
             "requests": int(asked),
             "seconds": round(seconds, 6),
         }

@@ -21,7 +21,6 @@ from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.prompts import JUDGE_TEXTS
 from medical_tasks.benchmarks.medcalc_bench.spec import BENCHMARK
 from medical_tasks.catalog import dataset_spec, task_spec
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import asked_part, load_task_data
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.guard import policy
@@ -43,7 +42,7 @@ from medical_tasks.runs.results import Json, JsonDict, Results, read_items, read
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.intervals import bounds
 from medical_tasks.scoring.means import proportion_interval
-from medical_tasks.spec import Item, Message, TaskSpec
+from medical_tasks.spec import Item, Message, Row, TaskSpec
 
 __all__ = ["run"]
 

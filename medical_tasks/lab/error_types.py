@@ -27,7 +27,6 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.calculators import Result, find
 from medical_tasks.calculators.drugs import EQUIVALENT_MG, FACTORS
 from medical_tasks.calculators.inputs import Quantity
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.io.files import packaged
 from medical_tasks.lab.score_reading import (
     Criterion,
@@ -47,6 +46,7 @@ from medical_tasks.lab.working import (
     close,
     read_working,
 )
+from medical_tasks.spec import Row
 
 __all__ = ["TYPES", "ErrorType", "Sorted", "sort_error"]
 

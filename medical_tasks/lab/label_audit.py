@@ -31,7 +31,7 @@ from medical_tasks.benchmarks.medcalc_bench.golds import golds_of
 from medical_tasks.calculators import Answer, AnyCalculator, CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice, Input, Quantity, fold
 from medical_tasks.calculators.steps import quiet
-from medical_tasks.data.dataset_source import Row, steps_to_get
+from medical_tasks.data.dataset_source import steps_to_get
 from medical_tasks.data.dataset_store import datasets_home
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.output import tell
@@ -39,6 +39,7 @@ from medical_tasks.io.table import align
 from medical_tasks.io.tables import write_table
 from medical_tasks.lab.options import Audit
 from medical_tasks.lab.v1_labels import label as v1_label
+from medical_tasks.spec import Row
 
 __all__ = ["audit_file", "run", "summary", "write_audit"]
 

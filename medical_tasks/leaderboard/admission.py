@@ -20,6 +20,7 @@ from medical_tasks.leaderboard.storage import AlreadyStoredError
 from medical_tasks.leaderboard.submission_package.contents import MIB, Package, Submitter
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
 from medical_tasks.report.entries import Entry, Recipe
+from medical_tasks.report.tables import reported_said
 from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.runs.results import Json
 from medical_tasks.spec import TaskSpec
@@ -30,6 +31,9 @@ RANKED_COVERAGE: Final = 0.98
 
 A model that fails on the hard ones must not win by that.
 """
+
+LEAST_IMPORTED: Final = 100
+"""Items that must be scored of published answers which cover a part of a split."""
 
 _CONFIDENCE: Final = 0.95
 # Not of a dataset that everybody has: the demo, one's own questions, and generated ones.
@@ -66,17 +70,35 @@ def marks(entry: Entry) -> list[str]:
     sentences: list[str] = []
     recipe = entry["recipe"]
     asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(BASELINE)
+    share = _share(entry)
+    if imported := mapping(recipe.get("imported")):
+        sentences.append(_published_words(imported))
+        if figures := reported_said(entry):
+            sentences.append(f"Reported by the source: {figures}.")
+        if share < RANKED_COVERAGE:
+            scored, asked = entry["coverage"]["scored"], entry["coverage"]["asked"]
+            sentences.append(
+                f"They are to {scored:,} of {asked:,} items, which need not be like the others."
+            )
+        return sentences
     if recipe.get("prompts") is None and not asks_nobody:
         sentences.append(
             "The answers were made outside this suite: how they were asked for is not known here."
         )
-    share = _share(entry)
     if share < RANKED_COVERAGE:
         sentences.append(
             f"Only {100 * share:.1f} % of the items have a score, {100 * RANKED_COVERAGE:.0f} % "
             "are needed for a rank."
         )
     return sentences
+
+
+def _published_words(imported: Json) -> str:
+    unknown = ", ".join(short(name) for name in imported.get("unknown") or ())
+    licence = short(imported["licence"]) if imported.get("licence") else ""
+    facts = [licence and f"licence {licence}", unknown and f"not known: {unknown}"]
+    told = "; ".join(filter(None, facts))
+    return f"Answers that others published, scored here{f' ({told})' if told else ''}."
 
 
 def is_earlier(task: TaskSpec, recipe: Recipe) -> bool:
@@ -117,15 +139,25 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
         )
     elif split not in _splits(task):
         yield f"its split is {short(split)}, this leaderboard takes {task.split}."
-    if _share(entry) < LEAST_COVERAGE:
+    imported = bool(mapping(recipe.get("imported")))
+    if imported and entry["coverage"]["scored"] < LEAST_IMPORTED and _share(entry) < LEAST_COVERAGE:
+        yield (
+            f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score; of "
+            f"published answers at least {LEAST_IMPORTED} items or {100 * LEAST_COVERAGE:.0f} % "
+            "are needed."
+        )
+    if not imported and _share(entry) < LEAST_COVERAGE:
         yield (
             f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score, "
             f"{100 * LEAST_COVERAGE:.0f} % are needed. Give the run's command again: what is "
             "missing is asked for again."
         )
-    headline = mapping(entry["metrics"].get(task.metrics[0].name))
+    # Published answers that nobody judged are shown by what needs no judge.
+    unjudged = imported and task.judge and judge is None
+    name = (task.unjudged() if unjudged else task).metrics[0].name
+    headline = mapping(entry["metrics"].get(name))
     if any(not is_number(headline.get(key)) for key in ("value", "ci_low", "ci_high")):
-        yield f"its headline, {task.metrics[0].name}, has no value with an interval."
+        yield f"its headline, {name}, has no value with an interval."
 
 
 def is_official(task: TaskSpec, recipe: Recipe) -> bool:

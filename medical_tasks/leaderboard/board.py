@@ -408,7 +408,9 @@ def _submitted_entry(submission: Submission, row: Row, results: Json) -> Entry:
         breakdown=entry["breakdown"],
         coverage=entry["coverage"],
         usage=entry.get("usage") or {},
-        state=admission.state_of(submission, name),
+        state="imported"
+        if entry["recipe"].get("imported")
+        else admission.state_of(submission, name),
         setting=setting_of(task, entry["recipe"]),
         group=group,
         recipe=entry["recipe"],

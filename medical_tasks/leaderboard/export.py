@@ -45,7 +45,7 @@ _LONGEST_NAME: Final = 80
 _NOT_PORTABLE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _NOT_TEXT: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LOCAL: Final = ("hf", "vllm", "ray", "vllm-server", "transformers-server")
-_OWNERLESS: Final = ("baseline", "inspect", "openai-api", "responses")
+_OWNERLESS: Final = ("baseline", "imported", "inspect", "openai-api", "responses")
 
 
 @dataclass(frozen=True, kw_only=True)

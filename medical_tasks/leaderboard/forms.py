@@ -7,10 +7,8 @@ one another, and what no package may reveal, is checked where a package is read.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self, cast
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -34,7 +32,7 @@ from medical_tasks.io.forms import (
 )
 from medical_tasks.io.untrusted import is_one_line
 from medical_tasks.leaderboard.submission_package.contents import NAN, not_sound
-from medical_tasks.leaderboard.submission_package.submitters import name_problem
+from medical_tasks.leaderboard.submission_package.submitters import is_address, name_problem
 from medical_tasks.report import forms as results
 from medical_tasks.runs.results import SCHEMA_VERSION, JsonDict, weight_column
 from medical_tasks.spec import MetricSpec, TaskSpec
@@ -46,10 +44,6 @@ LARGEST: Final = 1e9
 _LONGEST_NOTE: Final = 200_000
 _LONGEST_ANSWER: Final = 1_000_000
 _LONGEST_URL: Final = 300
-_URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+")
-_HOST: Final = re.compile(
-    r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+"
-)
 
 
 def check(where: str, form: type[Form], value: object) -> JsonDict:
@@ -81,20 +75,9 @@ def _name(text: str) -> str:
 
 
 def _address(text: str) -> str:
-    if text and not _is_address(text):
+    if text and not is_address(text):
         raise ValueError("must be an https:// address, without a user or a port")
     return text
-
-
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        has_port = parts.port is not None
-    except ValueError:
-        return False
-    plain = text.startswith("https://") and _URL_CHARACTERS.fullmatch(text) is not None
-    by_name = _HOST.fullmatch(parts.hostname or "") is not None
-    return plain and by_name and not has_port and "@" not in parts.netloc
 
 
 Tidy = Annotated[Plain, AfterValidator(_tidy)]
@@ -192,6 +175,16 @@ class Truncation(OpenForm):
     words_left_out: Settings = Field({})
 
 
+class Imported(OpenForm):
+    """Where answers come from that this suite did not ask for."""
+
+    address: Annotated[str, Field(max_length=_LONGEST_URL), AfterValidator(_address)] = ""
+    licence: Annotated[Plain, Field(max_length=64)] = ""
+    files: dict[str, Hash] = Field({})
+    unknown: list[Plain] = Field([], max_length=20)
+    matched: Counts = Field({})
+
+
 class Recipe(Form):
     """What the numbers depend on.
 
@@ -219,6 +212,7 @@ class Recipe(Form):
     leaking_examples: list[Any] = Field([])
     scoring: Settings = Field({})
     adjudication: Settings = Field({})
+    imported: Imported = cast(Imported, None)
 
 
 class Judge(results.Judge):
@@ -235,6 +229,13 @@ class Judge(results.Judge):
     trouble: str | None
 
 
+class ReportedFigure(Form):
+    """A figure that whoever collected imported answers reports of them."""
+
+    metric: Id
+    value: Number
+
+
 class EntryForm(Form):
     """A task's result. Its numbers are computed again from the items."""
 
@@ -249,6 +250,7 @@ class EntryForm(Form):
     judge: Judge = cast(Judge, None)
     notes: Counts = Field({})
     paper: Settings = Field({})
+    reported: list[ReportedFigure] = Field([])
 
     @model_validator(mode="after")
     def _counts_agree(self) -> Self:

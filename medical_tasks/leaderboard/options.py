@@ -73,6 +73,12 @@ class SubmitSpace(Submit):
     allow_partial: Annotated[
         bool, Option("also of demo records, another split, or a part of the items")
     ] = False
+    no_answers: Annotated[
+        bool, Option("of imported answers: only their hashes, and where they are published")
+    ] = False
+    no_judge: Annotated[
+        bool, Option("without the figures that rest on a judge, and without its verdicts")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from medical_tasks.io.untrusted import is_number
 from medical_tasks.leaderboard.records import Entry
 from medical_tasks.report.entries import Recipe
 from medical_tasks.runs.recipes import SAME_ROWS, mapping
-from medical_tasks.runs.results import Json
+from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 
@@ -108,16 +108,12 @@ def group_of(task: TaskSpec, recipe: Recipe) -> str:
     decides = {
         key: recipe.get(key) for key in ("metrics", "prompts", "protocol", "baseline", "judge")
     }
+    # Answers that others published stand apart from those that were given to be scored.
+    imported = {"imported": True} if recipe.get("imported") else {}
     return _digest(
         {
-            "task": task.name,
-            "version": str(recipe.get("task_version")).partition("-")[0],
-            # The same rows can come from a renamed file, and be those of another version.
-            "data": {
-                name: value
-                for name, value in mapping(recipe.get("data")).items()
-                if name not in SAME_ROWS
-            },
+            **_questions(task, recipe),
+            **imported,
             **decides,
             # What only some metrics need separates these alone: `measure_of`.
             "scoring": {
@@ -125,6 +121,24 @@ def group_of(task: TaskSpec, recipe: Recipe) -> str:
             },
         }
     )
+
+
+def data_of(task: TaskSpec, recipe: Recipe) -> str:
+    """Names the questions of a result: a short hash, the same whatever they were asked with."""
+    return _digest(_questions(task, recipe))
+
+
+def _questions(task: TaskSpec, recipe: Recipe) -> JsonDict:
+    """A task's version and its data.
+
+    The same rows can come from a renamed file, and be those of another version.
+    """
+    data = mapping(recipe.get("data"))
+    return {
+        "task": task.name,
+        "version": str(recipe.get("task_version")).partition("-")[0],
+        "data": {name: value for name, value in data.items() if name not in SAME_ROWS},
+    }
 
 
 def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
@@ -164,7 +178,11 @@ def group_words(recipe: Recipe) -> str:
     votes = f" ({judge.get('votes')} votes)" if judge.get("votes") not in (None, 1) else ""
     parts = [
         f"{data.get('config')} {data.get('split')}",
-        f"{prompts} prompts" if prompts else "no prompts",
+        f"{prompts} prompts"
+        if prompts
+        else "published answers"
+        if recipe.get("imported")
+        else "no prompts",
     ]
     return ", ".join([*parts, *([f"judged by {judge.get('name')}{votes}"] if judge else [])])
 

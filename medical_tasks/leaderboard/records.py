@@ -28,7 +28,8 @@ from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, JsonDict
 
 State = Literal["pending", "accepted", "rejected"]
-EntryState = Literal["unverified", "verified", "reported"]
+EntryState = Literal["unverified", "verified", "imported", "reported"]
+"""How far a result was checked; `imported`: of answers that others published, scored here."""
 
 
 @dataclass(frozen=True, kw_only=True)

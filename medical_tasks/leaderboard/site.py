@@ -42,7 +42,10 @@ from medical_tasks.leaderboard.submission_package.contents import (
     ITEMS,
     RESULTS,
 )
-from medical_tasks.leaderboard.submission_package.privacy import texts_allowed
+from medical_tasks.leaderboard.submission_package.privacy import (
+    published_at,
+    texts_allowed,
+)
 from medical_tasks.leaderboard.submission_package.submitters import name_key
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.models.usage import an_answer
@@ -62,6 +65,7 @@ _ASSETS: Final = "leaderboard/assets"
 _COLUMNS: Final = (
     "task", "group", "model", "organisation", "state", "metric", "value", "low", "high", "n", "first", "last", "asked", "scored",
     "date", "open", "parameters", "licence", "tokens", "cost", "setting", "submission", "notes", "key", "alike",
+    "source",
 )  # fmt: skip
 _METRIC: Final = ("value", "low", "high", "n", "first", "last", "bound_low", "bound_high")
 _KEPT: Final = ("value", "ci_low", "ci_high", "n", "bound_low", "bound_high")
@@ -70,6 +74,7 @@ _DECIMALS: Final = 9
 STATES: Final[Mapping[str, str]] = {
     "verified": "a maintainer scored the answers again and found the same numbers",
     "unverified": "a maintainer looked at the package; its answers were not scored again, or its judge was not asked again",
+    "imported": "answers that others published, scored here: the model was not run with this suite",
     "reported": "a figure from a paper, verified by nobody here",
     "pending": "waits for a maintainer",
     "accepted": "shown in the tables",
@@ -238,13 +243,15 @@ def _submitted_row(entry: Entry, submission: Submission, results: Json, ranks: _
                 "first": rank and rank.first,
                 "last": rank and rank.last,
             }
+    # Of published answers that nobody judged the first figure that needs no judge.
+    headline = entry.counted_by(task.metrics[0].name)
     coverage = result["coverage"]
     took, cost = an_answer(result), entry.usage.get("cost_usd")
     label = ranking.group_label(entry.recipe)
     return {
         **{name: getattr(entry, name) for name in _OF_ENTRY},
-        "metric": task.metrics[0].name,
-        **_written(metrics.get(task.metrics[0].name, {})),
+        "metric": headline,
+        **_written(metrics.get(headline, {})),
         "asked": coverage["asked"],
         "scored": coverage["scored"],
         "date": entry.at,
@@ -257,23 +264,32 @@ def _submitted_row(entry: Entry, submission: Submission, results: Json, ranks: _
         "submission": submission.id,
         "key": _key(admission.key_of(submission)),
         "alike": _key(name_key(entry.model)),
-        "notes": [*comparability_lines(task, result), *entry.differences],
+        "source": published_at(entry.recipe) or None,
+        "notes": _notes(entry, task, result),
         "metrics": metrics,
         "official": admission.is_official(task, entry.recipe),
         "words": ranking.group_words(entry.recipe),
+        "data": ranking.data_of(task, entry.recipe),
     }
+
+
+def _notes(entry: Entry, task: TaskSpec, result: Json) -> list[str]:
+    """What to know of a result; first of all where its answers come from, if not from here."""
+    lines, marks = comparability_lines(task, result), list(entry.differences)
+    return [*marks, *lines] if entry.state == "imported" else [*lines, *marks]
 
 
 def _paper_row(entry: Entry) -> _Found:
     """What a paper reports, by the metric that its authors count by where it lacks ours."""
     metric = entry.counted_by(tasks()[entry.task].metrics[0].name)
     return {
-        **dict.fromkeys((*_COLUMNS, "official", "words")),
+        **dict.fromkeys((*_COLUMNS, "official", "words", "data")),
         **{name: getattr(entry, name) for name in (*_OF_ENTRY, "setting", "metrics", "url")},
         "metric": metric,
         **_written(entry.metrics.get(metric, {})),
         "notes": list(entry.differences),
         "alike": _key(name_key(entry.model)),
+        "source": entry.url,
     }
 
 
@@ -339,16 +355,22 @@ def _write_tables(out: Path, rows: Sequence[_Found], *, uploads: bool) -> None:
 
 
 def _groups(rows: Sequence[_Found]) -> list[_Found]:
-    """The groups of results: official data before any other, then what most results are of."""
+    """The groups of results: official data before any other, then what most results are of.
+
+    Published answers, which have no rank, come last: they stand beside every group on their data.
+    """
     groups: dict[tuple[str, str], _Found] = {}
     for row in rows:
         if row["state"] != "reported":
-            about = {name: row[name] for name in ("task", "words", "official")}
+            about = {name: row[name] for name in ("task", "words", "official", "data")}
+            about["imported"] = row["state"] == "imported"
             group = {"id": row["group"], **about, "count": 0}
             groups.setdefault((row["task"], row["group"]), group)["count"] += 1
-    return sorted(
-        groups.values(), key=lambda group: (not group["official"], -group["count"], group["id"])
-    )
+
+    def order(group: _Found) -> tuple[bool, bool, int, str]:
+        return group["imported"], not group["official"], -group["count"], group["id"]
+
+    return sorted(groups.values(), key=order)
 
 
 def _task(task: TaskSpec) -> _Found:
@@ -398,7 +420,7 @@ def _queued(submission: Submission, accepted: Sequence[Submission]) -> _Found:
 
 _FACTS: Final = (
     "task", "model", "organisation", "state", "group", "words", "setting", "date", "asked", "scored", "open", "parameters",
-    "licence", "tokens", "cost", "submission",
+    "licence", "tokens", "cost", "submission", "source",
 )  # fmt: skip
 _DOWNLOADED: Final[Mapping[str, str]] = {
     "open": "open_weights", "parameters": "parameters_billion", "tokens": "output_tokens_per_answer",

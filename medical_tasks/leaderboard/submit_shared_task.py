@@ -23,9 +23,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 
 from medical_tasks.catalog import benchmarks, dataset_spec, parse_task_names, task_spec
+from medical_tasks.data.shared_task import Problem, SharedTask
 from medical_tasks.data.task_data import TaskData, load_task_data, run_data, subset, with_source
 from medical_tasks.errors import IncompleteError, UsageError, listed
 from medical_tasks.guard import policy
@@ -37,81 +38,12 @@ from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.responses import SUBMISSION, check_recipe, run_responses
 from medical_tasks.runs.results import read_results
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import TaskSpec
 
 _OF_RUN: Final = ("responses", "upstream", "out", "allow_problems")
 _OF_CHECK: Final = ("config", "split")
 _ZIP: Final = ".zip"
 _SHOWN: Final = 10
-
-
-class Problem(Protocol):
-    """Something about a submission; its text names the case."""
-
-    @property
-    def fatal(self) -> bool:
-        """Whether the official scorer gives no score at all to a submission that has it."""
-
-    @property
-    def note(self) -> bool:
-        """Whether it is worth knowing, and nothing that has to be mended."""
-
-
-class Submission(Protocol):
-    """A submission made of a run's answers."""
-
-    @property
-    def text(self) -> str:
-        """Of the file."""
-
-    @property
-    def answered(self) -> int:
-        """Number of cases in it."""
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        """What is wrong with it."""
-
-    @property
-    def notes(self) -> Sequence[Problem]:
-        """What is worth knowing of it."""
-
-    @property
-    def rewritten(self) -> Sequence[str]:
-        """Cases whose answer, as it was, the official scorer reads otherwise."""
-
-
-class SharedTask(Protocol):
-    """What a benchmark with a shared task knows of its submissions: `Benchmark.shared_task`."""
-
-    TASKS: Sequence[str]
-    """The tasks whose answers can be submitted."""
-    EVERY_CASE: str
-    """A task that takes every row of a split, with or without its key."""
-    KEYED_SPLITS: Sequence[str]
-    """Splits whose key everybody can have, which a leaderboard takes beside the task's own."""
-
-    def zipped(self, task: TaskSpec) -> bool:
-        """Whether the shared task takes a zip file."""
-
-    def make_submission(
-        self, task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]
-    ) -> Submission:
-        """Writes a submission of a run's answers; cases without one are left out."""
-
-    def read_records(self, path: Path) -> tuple[list[Any], list[Problem]]:
-        """Reads a submission's list, and what is wrong with the file that has it."""
-
-    def recognised(self, path: Path, records: Sequence[Any]) -> str:
-        """Finds the task that a submission is of."""
-
-    def cases(self, task: TaskSpec, items: Sequence[Item]) -> list[Item]:
-        """Picks the cases that a submission must have."""
-
-    def problems_of(
-        self, task: TaskSpec, items: Sequence[Item], records: Sequence[Any]
-    ) -> list[Problem]:
-        """Says what is wrong with the records of a submission."""
 
 
 def shared_tasks() -> dict[str, SharedTask]:
@@ -149,7 +81,8 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
     Raises `IncompleteError` for its problems.
     """
     target, name = shared_tasks()[arguments.to], arguments.task
-    records, problems = target.read_records(path)
+    records, found = target.read_records(path)
+    problems = [*found]
     named = [task.name for task in parse_task_names(name or target.recognised(path, records))]
     if len(named) != 1 or named[0] not in target.TASKS:
         raise UsageError(f"--task {name}: give one of {', '.join(target.TASKS)}.")

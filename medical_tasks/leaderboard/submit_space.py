@@ -70,6 +70,8 @@ def run(arguments: SubmitSpace) -> int:
             tasks=names,
             options=options,
             allow_partial=arguments.allow_partial,
+            answers=not arguments.no_answers,
+            judged=not arguments.no_judge,
         )
     for name, reasons in package.manifest.partial.items():
         print(f"warning: {name}: {' '.join(reasons)} Leaderboards may refuse it.", file=sys.stderr)

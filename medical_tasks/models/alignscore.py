@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file
@@ -27,6 +27,10 @@ from medical_tasks.models.checkpoint import (
 )
 from medical_tasks.scoring.content_overlap import CHUNK_WORDS, best_and_mean, chunk_context
 from medical_tasks.scoring.sentences import Punkt, Rules, read_punkt, rules_name, split_sentences
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
 
 Mode = Literal["nli_sp", "nli", "bin_sp", "bin", "reg_sp", "reg"]
 """Which head answers; `_sp`: of chunks and sentences, otherwise of the pair as it is."""
@@ -184,7 +188,7 @@ class AlignScore(encoder.Measure):
 
 def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
     for name, texts in (("contexts", contexts), ("claims", claims)):
-        strange: Any = next((text for text in texts if not isinstance(text, str)), "")
+        strange: object = next((text for text in texts if not isinstance(text, str)), "")
         if isinstance(texts, str) or strange != "":
             raise ValueError(
                 f"{name} must be a list of texts; got "
@@ -283,7 +287,7 @@ _NOT_LOADED = "embeddings.position_ids"
 """Numbers 0, 1, 2 ...: old files have them, transformers counts for itself."""
 
 
-def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
+def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Tensor], str]:
     """The tensors of the file, and what it says that it was trained on."""
     import torch
 
@@ -314,8 +318,8 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Any], str]:
 
 
 def _load_network(
-    checkpoint: Path, backbone: Path, state: Mapping[str, Any], trained_on: str
-) -> Any:
+    checkpoint: Path, backbone: Path, state: Mapping[str, Tensor], trained_on: str
+) -> Module:
     import transformers
 
     said = f" It was trained on {trained_on}." if trained_on else ""

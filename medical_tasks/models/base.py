@@ -11,10 +11,12 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from medical_tasks.errors import UsageError
+from medical_tasks.models.budget import Ceiling
 from medical_tasks.spec import Message
 
 
@@ -59,16 +61,41 @@ class Length:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A model's finished answer."""
+    """A model's finished answer.
+
+    Attributes:
+        key: that of its request.
+        text: the answer, without the prompt and without reasoning that was told apart from it; may
+            truly be empty when the model said nothing. For a request with continuations
+            `ChoiceScores.to_text()`.
+        prompt_tokens: tokens read; None where nobody says.
+        output_tokens: tokens written, those of reasoning included; likewise.
+        finish: why it ended: `stop`, `length`, or "".
+        reasoning: what the model thought before it answered, where that is told apart.
+        reasoning_tokens: how many of the output tokens are reasoning; None where nobody says.
+        cached_tokens: how many of the prompt tokens the provider's cache held; likewise.
+        provider: who answered, where a router names the provider behind it.
+        served_model: the model that the reply names, which may be dated.
+        adapted: settings that the server refused, and what was sent instead.
+    """
 
     key: str
-    # the answer, without the prompt; may truly be empty when the model said nothing. For a request
-    # with continuations
-    # `ChoiceScores.to_text()`
     text: str
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     finish: str = ""
+    reasoning: str = ""
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    provider: str = ""
+    served_model: str = ""
+    adapted: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def thought_only(self) -> bool:
+        """Whether reasoning used up the tokens allowed, so that no answer was left."""
+        thought = self.reasoning or self.reasoning_tokens or self.output_tokens
+        return not self.text.strip() and self.finish == "length" and bool(thought)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +135,10 @@ class Model(Protocol):
     # base URL the text is sent to, of replicas all with a space between, or None when the model
     # runs in this process
     endpoint: str | None = None
+    # what it may still spend, None for no limit: what is not admitted is a Failure "budget spent"
+    ceiling: Ceiling | None = None
+    # whether `lengths` asks nobody, so that it may be called where nothing is to be asked
+    measures_alone: bool = False
     is_main: bool = True  # False in all but the first process of a distributed run; only the main one writes and prints
 
     def share(self, keys: list[str]) -> list[str]:
@@ -135,6 +166,21 @@ class Model(Protocol):
         None for all when the model cannot tell.
         """
         ...
+
+    def longest(self, request: Request) -> int:
+        """Most tokens of an answer, those of reasoning included, as the model is asked."""
+        return request.max_new_tokens
+
+    def counted(self, requests: Sequence[Request]) -> list[int] | None:
+        """Counts the tokens of requests with the model's own tokenizer; asks nobody.
+
+        None where the tokenizer is not at hand.
+        """
+        return None
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `generate` ask in batches from now on, noted in a journal (`models.batches`)."""
+        raise UsageError(f"--batch: {self.name} is asked one by one. Leave it out.")
 
     def close(self) -> None:
         """Frees what the model holds (memory, connections, server processes)."""
@@ -177,7 +223,7 @@ class ChoiceScores:
         An impossible choice (probability 0) as the string `-inf`.
         """
         logprobs = [None if value is None else _written(value) for value in self.logprobs]
-        record: dict[str, Any] = {"logprobs": logprobs, "tokens": list(self.tokens)}
+        record: dict[str, object] = {"logprobs": logprobs, "tokens": list(self.tokens)}
         if self.below is not None:
             record["below"] = _written(self.below)
         return json.dumps(record, allow_nan=False)
@@ -210,7 +256,7 @@ class ChoiceScores:
         )
 
 
-def _is_logprob(value: Any) -> bool:
+def _is_logprob(value: object) -> bool:
     if type(value) is int:
         return abs(value) < _LARGEST_NUMBER
     return value == "-inf" or (type(value) is float and not math.isnan(value))

@@ -11,12 +11,16 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models import encoder
 from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, fingerprint, quiet_libraries
 from medical_tasks.scoring.text_pairs import References, as_segments
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _BLOCK = 128
 """Pairs whose tokens' states are in memory together."""
@@ -69,7 +73,12 @@ def bertscore_identity(folder: str | Path, layer: int) -> dict[str, str]:
 class BertScorer(encoder.Measure):
     """A checkpoint in this process, made by `open_bertscore`."""
 
-    def __init__(self, model: Any, tokenizer: Any, identity: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        identity: Mapping[str, str],
+    ) -> None:
         super().__init__(model, identity)
         self.max_length = int(identity["max_length"])
         self._tokenizer = tokenizer
@@ -136,7 +145,7 @@ class BertScorer(encoder.Measure):
             rows[text] = {**row, "counts": [int(not special) for special in masks[number]]}
         return rows
 
-    def _states(self, rows: Sequence[encoder.Row]) -> list[tuple[Any, Any]]:
+    def _states(self, rows: Sequence[encoder.Row]) -> list[tuple[Tensor, Tensor]]:
         """For each row the states of its tokens, of length 1, and which of them count.
 
         On the CPU.
@@ -156,7 +165,7 @@ class BertScorer(encoder.Measure):
 
     @staticmethod
     def _compare(
-        prediction: tuple[Any, Any] | None, reference: tuple[Any, Any] | None
+        prediction: tuple[Tensor, Tensor] | None, reference: tuple[Tensor, Tensor] | None
     ) -> BertScore:
         """Every token of the one text with the closest of the other.
 

@@ -15,12 +15,16 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.io.files import open_file
 from medical_tasks.models import encoder
 from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, fingerprint, quiet_libraries
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PretrainedConfig, PreTrainedModel
 
 _AUTHORS: Final = "bleurt_config.json"
 """What a checkpoint of the authors has in place of config.json."""
@@ -295,7 +299,7 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
             f"{name} needs sentencepiece: {install_command('local-judges')}"
         ) from error
     try:
-        pieces: Any = SentencePieceProcessor(model_file=str(path))
+        pieces = SentencePieceProcessor(model_file=str(path))
     except encoder.LOAD_ERRORS as error:
         raise UsageError(
             f"{name}: {path.name} does not load ({encoder.first_line(error)}). Download it again."
@@ -376,7 +380,7 @@ def check_layout(checkpoint: Checkpoint) -> str:
     return str(layout)
 
 
-def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
+def _read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
     files = sorted(checkpoint.folder.glob("*.safetensors")) or sorted(
         checkpoint.folder.glob("pytorch_model*.bin")
     )
@@ -385,7 +389,7 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
             f"{checkpoint.label}: no weights (*.safetensors or pytorch_model*.bin). Download it "
             "again, with all of its files."
         )
-    state: dict[str, Any] = {}
+    state: dict[str, Tensor] = {}
     try:
         for file in files:
             state.update(encoder.read_tensors(file))
@@ -397,7 +401,7 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Any]:
     return state
 
 
-def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> Any:
+def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Tensor]) -> PreTrainedModel:
     prefix = f"{layout}."
     weights = {
         key.removeprefix(prefix).replace(*_PROJECTIONS): value.float()
@@ -415,7 +419,7 @@ def _encoder(checkpoint: Checkpoint, layout: str, state: Mapping[str, Any]) -> A
     return model
 
 
-def _config(checkpoint: Checkpoint, layout: str) -> Any:
+def _config(checkpoint: Checkpoint, layout: str) -> PretrainedConfig:
     import transformers
 
     if layout != "bleurt":

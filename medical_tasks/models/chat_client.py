@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -22,15 +22,17 @@ from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, NoAnswerError, Reply
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.encoder import readable
+from medical_tasks.models.refusals import Adaptations, setting_refused
 from medical_tasks.models.replica import Replica
 from medical_tasks.spec import Message
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-    from medical_tasks.models.wire import Wire
+    from medical_tasks.models.wire import Exchange, Wire
 
 _OPERATION = "/chat/completions"
+SETTING_REFUSED = "setting refused"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,17 +53,22 @@ class ChatSettings:
     max_retries: int = 6
     total_time: float = 1800.0  # of a call with all its attempts and waits
     token_field: str = "max_tokens"  # noqa: S105 - a field name
+    adaptations: Adaptations = field(
+        default_factory=Adaptations, repr=False, compare=False
+    )  # what the server refused so far, for all clients
     purpose: str = "model"  # or `judge`: told to the data guard
+    batch_poll: float = 5.0  # until a batch is first looked at again; longer and longer after that
+    batch_size: int = 50_000  # most requests of one batch
 
     def __post_init__(self) -> None:
         for place, url in enumerate(self.addresses):
             check_base_url(url)
             if url in self.addresses[:place]:
                 raise UsageError(f"the base URL {url} is given twice. Name each replica once.")
-        for name, least in (("concurrency", 1), ("max_retries", 0)):
+        for name, least in (("concurrency", 1), ("max_retries", 0), ("batch_size", 1)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        for name in ("timeout", "total_time"):
+        for name in ("timeout", "total_time", "batch_poll"):
             if not getattr(self, name) > 0:
                 raise UsageError(f"{name} must be above 0 seconds, got {getattr(self, name)}.")
 
@@ -110,9 +117,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class Completion(Reply):
-    """What a call brought; `attempts`: requests sent for it."""
+    """What a call brought.
+
+    Attributes:
+        attempts: requests sent for it.
+        adapted: settings that the server refused, and what was sent instead (`Adaptations`).
+    """
 
     attempts: int
+    adapted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -127,10 +140,12 @@ class Spending(Protocol):
         """Says whether the request may be sent; may wait for others to end."""
         ...
 
-    def settle(self, used: int | None) -> None:
+    def settle(self, reply: Reply | None, *, free: bool = False) -> None:
         """Told once for each request admitted, when it has ended.
 
-        Its tokens, None when nobody knows.
+        Args:
+            reply: what it brought, None for nothing; then nobody knows what it took.
+            free: it took nothing, since it never arrived or was refused.
         """
         ...
 
@@ -147,6 +162,16 @@ class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record,
         super().__init__(reason, detail)
         self.attempts = attempts
         self.every_call = every_call
+        self.refused: tuple[str, ...] = ()  # as `AttemptError.refused`
+
+
+def refused_setting(settings: Mapping[str, object], failed: CallFailed) -> CallFailed:
+    """The failure of a call, which names the setting of the user's that the server refused."""
+    name = setting_refused(settings, failed.refused)
+    if name is None:
+        return failed
+    detail = f"it refuses {name}={settings[name]}: {failed.detail}"
+    return CallFailed(SETTING_REFUSED, detail, attempts=failed.attempts, every_call=True)
 
 
 class ChatClient:
@@ -189,7 +214,14 @@ class ChatClient:
             await self._wire.meet()
         except BaseException as error:
             await self.__aexit__()
-            raise error.reason if isinstance(error, Ended) else error from None
+            if not isinstance(error, Ended):
+                raise
+            if isinstance(error.reason, MedicalTasksError):
+                raise error.reason from None
+            failure = error.reason
+            raise CallFailed(
+                failure.reason, failure.detail, attempts=0, every_call=failure.every_call
+            ) from None
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -203,30 +235,49 @@ class ChatClient:
         stop: Sequence[str] = (),
         n: int = 1,
         logprobs: int | None = None,
-        extra: Mapping[str, Any] | None = None,
+        extra: Mapping[str, object] | None = None,
         spending: Spending | None = None,
     ) -> Completion:
-        """Asks once, and again while that can help and time is left."""
-        chat = encodable_chat(messages)
-        body: dict[str, Any] = {
-            "model": self.settings.model,
-            "messages": chat,
-            self.settings.token_field: max_tokens,
-        }
-        if stop:
-            body["stop"] = list(stop)
-        if n != 1:
-            body["n"] = n
+        """Asks once, and again while that can help and time is left.
+
+        A server that refuses one of the suite's own settings is asked without it (`Adaptations`).
+        """
+        body = completion_body(
+            self.settings, messages, max_tokens=max_tokens, stop=stop, n=n, extra=extra
+        )
         if logprobs is not None:
-            body |= {"logprobs": True, "top_logprobs": logprobs}
-        body.update(extra or {})
-        texts = [message["content"] for message in chat]
+            body = {"logprobs": True, "top_logprobs": logprobs, **body}
+        return await self.send(body, texts=texts_of(messages), stop=stop, spending=spending)
 
-        def read(text: str) -> Reply:
-            return chat_reply.read_reply(text, sent=texts, secret=self.settings.api_key)
+    async def send(
+        self,
+        meant: Mapping[str, object],
+        *,
+        texts: Sequence[str],
+        stop: Sequence[str] = (),
+        spending: Spending | None = None,
+    ) -> Completion:
+        """Asks with a body as `completion_body` makes it, likewise."""
+        adaptations = self.settings.adaptations
 
-        reply, sent = await self._ask(_OPERATION, body, read, texts, spending)
-        return Completion(**vars(reply), attempts=sent)
+        def read(text: str, headers: Mapping[str, str]) -> Reply:
+            secret = self.settings.api_key
+            return chat_reply.read_reply(text, headers, sent=texts, secret=secret)
+
+        refused = 0
+        while True:
+            body = adaptations.applied(meant)
+            changes = dict(adaptations.changes)
+            try:
+                reply, sent = await self._ask(_OPERATION, body, read, texts, spending)
+            except CallFailed as failed:
+                if not adaptations.learn(body, failed.refused):
+                    raise refused_setting(body, failed) from failed
+                refused += failed.attempts
+                adaptations.tell(self.settings.where)
+                continue
+            adapted = {name: change for name, change in changes.items() if name in meant}
+            return completed(reply, attempts=refused + sent, adapted=adapted, stop=stop)
 
     async def fetch(
         self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
@@ -235,32 +286,52 @@ class ChatClient:
 
         Guarded and repeated as `complete`.
         """
-        found, _ = await self._ask(path, body, chat_reply.read_json, texts)
-        return found
+        reply, _ = await self._ask(path, body, lambda text, _: chat_reply.read_json(text), texts)
+        return reply
 
     async def _ask(
         self,
         path: str,
         body: Mapping[str, Any] | None,
-        read: Callable[[str], Result],
+        read: Callable[[str, Mapping[str, str]], Result],
         texts: Sequence[str],
         spending: Spending | None = None,
     ) -> tuple[Result, int]:
         """Returns what `read` makes of the body of a success, and the number of requests it took."""
+        from medical_tasks.models import wire
+
+        async def ask(api: AsyncOpenAI) -> object:
+            if body is None:
+                return await api.get("/", cast_to=wire.http.Response)
+            return await api.post("/", cast_to=wire.http.Response, body=body)
+
+        call = wire.Exchange(path=path, read=read, texts=texts, spending=spending)
+        await self._exchange(call, ask)
+        return call.result, call.sent
+
+    async def through(self, ask: Callable[[AsyncOpenAI], Awaitable[Result]]) -> Result:
+        """Asks by the library's own methods, such as `files.create`.
+
+        Guarded and repeated as `complete`.
+        """
+        from medical_tasks.models import wire
+
+        call = wire.Exchange(path="", read=lambda *_: None, texts=(), spending=None)
+        return await self._exchange(call, ask)
+
+    async def _exchange(
+        self, call: Exchange, ask: Callable[[AsyncOpenAI], Awaitable[Result]]
+    ) -> Result:
+        """Returns what `ask` returns, whose requests go by the wire as those of one call."""
         from openai import APIError
 
         from medical_tasks.models import wire
 
-        call = wire.Exchange(path=path, read=read, texts=texts, spending=spending)
         wire.EXCHANGE.set(call)
         ending = ""
         try:
             async with asyncio.timeout(self.settings.total_time) as call.deadline:
-                if body is None:
-                    await self._api.get("/", cast_to=wire.http.Response)
-                else:
-                    await self._api.post("/", cast_to=wire.http.Response, body=body)
-            return call.result, call.sent
+                return await ask(self._api)
         except wire.Ended as ended:
             if isinstance(ended.reason, MedicalTasksError):
                 raise ended.reason from None
@@ -272,12 +343,45 @@ class ChatClient:
         late = AttemptError("timeout", "no answer", retry=True)
         failure = call.failure or late
         where = f"{call.replica.url}: " if self.settings.replicas and call.replica else ""
-        raise CallFailed(
+        failed = CallFailed(
             failure.reason,
             where + _detail(failure) + ending,
             attempts=call.sent,
             every_call=failure.every_call,
-        ) from failure
+        )
+        failed.refused = failure.refused
+        raise failed from failure
+
+
+def completion_body(
+    settings: ChatSettings,
+    messages: Sequence[Message],
+    *,
+    max_tokens: int,
+    stop: Sequence[str] = (),
+    n: int = 1,
+    extra: Mapping[str, object] | None = None,
+) -> dict[str, object]:
+    """The body of a request as it is meant, whatever the server refuses of it."""
+    body: dict[str, object] = {
+        "model": settings.model,
+        "messages": encodable_chat(messages),
+        settings.token_field: max_tokens,
+    }
+    if stop:
+        body["stop"] = list(stop)
+    if n != 1:
+        body["n"] = n
+    return body | dict(extra or {})
+
+
+def completed(
+    reply: Reply, *, attempts: int, adapted: Mapping[str, str], stop: Sequence[str]
+) -> Completion:
+    """What a call brought, ended here where the server refused the stop words."""
+    if stop and "stop" in adapted:
+        reply = replace(reply, choices=tuple(cut_at(each, stop) for each in reply.choices))
+    return Completion(**vars(reply), attempts=attempts, adapted=adapted)
 
 
 def _detail(failure: AttemptError) -> str:
@@ -290,6 +394,17 @@ def _detail(failure: AttemptError) -> str:
     if policy.protecting() and failure.reason not in OWN_WORDS:
         return f"{failure.reason} (the server's words are left out: it was sent text of credentialed data)"
     return failure.detail
+
+
+def cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice:
+    """A choice that ends before the first stop word, as a server's that takes such words."""
+    ends = [choice.text.index(word) for word in stop if word in choice.text]
+    return replace(choice, text=choice.text[: min(ends)], finish="stop") if ends else choice
+
+
+def texts_of(messages: Sequence[Message]) -> list[str]:
+    """The texts of a chat as they are sent."""
+    return [message["content"] for message in encodable_chat(messages)]
 
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:

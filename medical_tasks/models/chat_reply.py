@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlsplit
+
+from medical_tasks.models.refusals import refused_names
 
 _SHOWN = 300  # characters of a server's message in a detail
 _KEY = 8  # characters of a key; anything shorter is a word that stands for none, as "none"
@@ -32,6 +34,8 @@ _FILTERED = re.compile(
     r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.IGNORECASE
 )
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
+_A_NAME = re.compile(r"(?=.{1,80}$)[\w.:/@+()-]+(?: [\w.:/@+()-]+){0,2}")
+_PROVIDER_HEADER = "x-inference-provider"
 REDIRECT = "redirect"
 _NOT_OFFERED = 501  # the server will not do it later either
 
@@ -42,6 +46,7 @@ class Choice:
 
     text: str  # the answer; "" only when the model truly said nothing
     finish: str = ""
+    reasoning: str = ""  # what the model thought before it, where the server tells
     # token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None when there
     # are none
     logprobs: tuple[Mapping[str, Any], ...] | None = None
@@ -49,15 +54,27 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """A well-formed answer body."""
+    """A well-formed answer body.
 
-    choices: tuple[Choice, ...]  # at least one; fewer than asked for when the server ignores `n`
+    Attributes:
+        choices: at least one; fewer than asked for when the server ignores `n`.
+        prompt_tokens: tokens read, those of a cache included; None when the server does not say.
+        output_tokens: tokens generated over all choices, those of reasoning included; likewise.
+        reasoning_tokens: how many of these are reasoning; likewise.
+        cached_tokens: how many of the prompt's the provider's cache held; likewise.
+        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it; likewise.
+        provider: who answered, where a router names the provider behind it.
+        served_model: the model that the reply names, which may be dated.
+    """
+
+    choices: tuple[Choice, ...]
     prompt_tokens: int | None = None
-    output_tokens: int | None = (
-        None  # tokens generated over all choices, None when the server does not say
-    )
-    # what the server says of the prompt's own tokens, as it sent it; None when it says nothing
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
     prompt_logprobs: Sequence[Any] | None = None
+    provider: str = ""
+    served_model: str = ""
 
 
 class NoAnswerError(Exception):
@@ -89,6 +106,7 @@ class AttemptError(NoAnswerError):
         self.wait = wait  # how long the server asks to wait after a 429, None where it does not say
         self.response: Any = None  # of a server that answered with an error
         self.every_call = every_call
+        self.refused: tuple[str, ...] = ()  # what `refusals.refused_names` reads in the error
 
 
 def read_json(text: str) -> Any:
@@ -103,22 +121,74 @@ def read_json(text: str) -> Any:
         ) from None
 
 
-def read_reply(text: str, *, sent: Sequence[str], secret: str = "") -> Reply:
-    """Reads the body of a 200 response."""
+def read_reply(
+    text: str, headers: Mapping[str, str], *, sent: Sequence[str], secret: str = ""
+) -> Reply:
+    """Reads a 200 response.
+
+    Args:
+        text: its body.
+        headers: a router such as Hugging Face's names the provider there.
+        sent: what was sent, which no message may quote.
+        secret: the key, likewise.
+
+    Raises:
+        AttemptError: There is no answer in it.
+    """
     body = read_json(text)
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or not choices:
         told = _server_message(body, sent, secret)
         raise AttemptError("empty choices", f"HTTP 200 without an answer{told}", retry=True)
-    usage = body.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    output_tokens = whole_number(usage.get("completion_tokens"))
+    spent = _read_usage(body.get("usage"))
     return Reply(
-        choices=tuple(_read_choice(choice, output_tokens) for choice in choices),
-        prompt_tokens=whole_number(usage.get("prompt_tokens")),
-        output_tokens=output_tokens,
+        choices=tuple(_read_choice(choice, spent["output_tokens"]) for choice in choices),
         prompt_logprobs=_read_prompt_logprobs(body),
+        provider=_named(body.get("provider") or headers.get(_PROVIDER_HEADER)),
+        served_model=_named(body.get("model")),
+        **spent,
     )
+
+
+class _Spent(TypedDict):
+    """What a reply says that it took."""
+
+    prompt_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+    cached_tokens: int | None
+
+
+def _read_usage(usage: object) -> _Spent:
+    """Reads the usage of a reply.
+
+    Some servers (Gemini's, Grok's) count reasoning in the total alone: what a reply took beyond its
+    prompt was written.
+    """
+    usage = usage if isinstance(usage, dict) else {}
+    prompt = whole_number(usage.get("prompt_tokens"))
+    written = whole_number(usage.get("completion_tokens"))
+    total = whole_number(usage.get("total_tokens"))
+    if prompt is not None and written is not None and total is not None:
+        written = max(written, total - prompt)
+    return _Spent(
+        prompt_tokens=prompt,
+        output_tokens=written,
+        reasoning_tokens=_detail_of(usage, "completion_tokens_details", "reasoning_tokens"),
+        cached_tokens=_detail_of(usage, "prompt_tokens_details", "cached_tokens"),
+    )
+
+
+def _detail_of(usage: Mapping[str, Any], group: str, name: str) -> int | None:
+    """A count that some servers nest in a group of details, and others leave beside the others."""
+    details = usage.get(group)
+    nested = whole_number(details.get(name)) if isinstance(details, dict) else None
+    return whole_number(usage.get(name)) if nested is None else nested
+
+
+def _named(value: object) -> str:
+    """A name that a reply gives; "" where it is none, or could be a text that it was sent."""
+    return value if isinstance(value, str) and _A_NAME.fullmatch(value) else ""
 
 
 def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
@@ -170,7 +240,12 @@ def _read_choice(choice: object, output_tokens: int | None) -> Choice:
         )
     # Without a text, though tokens were written and paid for: the model kept all it thought to
     # itself.
-    return Choice(text=text or "", finish=finish, logprobs=_read_logprobs(choice))
+    return Choice(
+        text=text or "",
+        finish=finish,
+        logprobs=_read_logprobs(choice),
+        reasoning=_reasoning_of(message),
+    )
 
 
 def _text_of(message: Mapping[str, Any]) -> str | None:
@@ -187,6 +262,30 @@ def _text_of(message: Mapping[str, Any]) -> str | None:
         return "".join(text for text in texts if isinstance(text, str))
     # The model's own words, declining: an answer like any other.
     return refusal if isinstance(refusal, str) else None
+
+
+def _reasoning_of(message: Mapping[str, Any]) -> str:
+    """What a message says of the model's reasoning; "" where nothing.
+
+    As `reasoning_content` (vLLM, DeepSeek, Grok), as `reasoning` (OpenRouter, vLLM), or as parts of
+    the content (Mistral, gateways to Anthropic).
+    """
+    for name in ("reasoning_content", "reasoning"):
+        if isinstance(message.get(name), str):
+            return str(message[name])
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    thoughts = [part for part in parts if isinstance(part, dict) and not _is_text(part)]
+    return "".join(
+        text for part in thoughts for text in _texts_in(part.get("thinking") or part.get("text"))
+    )
+
+
+def _texts_in(thought: object) -> list[str]:
+    """The texts of a part of reasoning: one, or a list of parts."""
+    if isinstance(thought, list):
+        return [str(part.get("text", "")) for part in thought if isinstance(part, dict)]
+    return [thought] if isinstance(thought, str) else []
 
 
 def _is_text(part: Mapping[str, Any]) -> bool:
@@ -226,7 +325,10 @@ def read_error(
         return AttemptError("prompt too long", detail, retry=False)
     if status == 400 and _FILTERED.search(text):
         return AttemptError("refused by filter", detail, retry=False)
-    return AttemptError(f"http {status}", detail, retry=False, every_call=status in (401, 404))
+    failure = AttemptError(f"http {status}", detail, retry=False, every_call=status in (401, 404))
+    if status in (400, 422):
+        failure.refused = refused_names(body)
+    return failure
 
 
 def _target(headers: Mapping[str, str], sent: Sequence[str]) -> str:
@@ -257,12 +359,17 @@ def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
         message = _field(body, name)
         if isinstance(message, str) and message.strip():
             shown = " ".join(message.split())[:_SHOWN]
-            if len(secret) >= _KEY and secret in shown:
+            if holds_key(shown, secret):
                 return " (server's message left out: it holds the key)"
             if quoted_from(shown, sent):
                 return " (server's message left out: it quotes the question)"
             return f": {shown}"
     return ""
+
+
+def holds_key(message: str, key: str) -> bool:
+    """Says whether a server's words repeat the key, which stands in no message."""
+    return len(key) >= _KEY and key in message
 
 
 def quoted_from(message: str, sent: Sequence[str]) -> bool:

@@ -11,10 +11,13 @@ import datetime
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Message
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 TEMPLATE_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 """The day that templates take for today."""
@@ -63,7 +66,13 @@ class ChatLayout:
     template.
     """
 
-    def __init__(self, tokenizer: Any, *, model: str, enable_thinking: bool | None = None) -> None:
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        model: str,
+        enable_thinking: bool | None = None,
+    ) -> None:
         self._tokenizer = tokenizer
         self._switches = {} if enable_thinking is None else {"enable_thinking": enable_thinking}
         self._prefix = ""

@@ -1,7 +1,7 @@
 """A model's folder on this machine: found by what the user named, identified by one hash, loaded without noise.
 
 The fingerprint reads large files in part: of safetensors the header and the first bytes of every
-tensor, of others blocks spread over the length. Any training changes it; it does not protect
+tensor, of others blocks spread over the length. object training changes it; it does not protect
 against forgery on purpose.
 """
 
@@ -307,7 +307,7 @@ def quiet_libraries(level: int) -> Iterator[None]:
             transformers_logging.enable_progress_bar()
 
 
-def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextManager[Any]:
+def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextManager[object]:
     """Takes the response cache and the progress bars out of one of lighteval's model modules.
 
     The cache has no switch: it writes into the model's folder and re-uses answers after a prompt
@@ -317,7 +317,7 @@ def without_cache_and_bars(module: ModuleType) -> contextlib.AbstractContextMana
 
     bars = module.tqdm
 
-    def no_bar(*args: Any, **settings: Any) -> Any:
+    def no_bar(*args: object, **settings: object) -> object:
         return bars(*args, **{**settings, "disable": True})
 
     # A model without a cache asks none.

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,10 @@ from medical_tasks.models.checkpoint import (
     quiet_libraries,
     read_json,
 )
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
 
 Vectors = npt.NDArray[np.float32]
 
@@ -65,7 +69,7 @@ class Embedder(encoder.Measure):
             transformer = encoder.load_model(name, layout.transformer)
         self.width = int(transformer.config.hidden_size)
         """Numbers a vector has."""
-        layers: list[Any] = []
+        layers: list[Module] = []
         for layer in layout.layers:
             if not isinstance(layer, Dense):
                 layers.append(torch.nn.Identity())  # stands for dividing by the length
@@ -111,7 +115,7 @@ class Embedder(encoder.Measure):
         if not texts:
             return {}
         known = [encoder.readable(text) for text in texts]
-        how: dict[str, Any] = {"return_attention_mask": False, "verbose": False}
+        how = {"return_attention_mask": False, "verbose": False}
         made = self._tokenizer(known, truncation=True, max_length=self.max_length, **how)
         full = [
             number for number, ids in enumerate(made["input_ids"]) if len(ids) >= self.max_length
@@ -132,7 +136,7 @@ class Embedder(encoder.Measure):
             if ids
         }
 
-    def _vectors(self, rows: Sequence[encoder.Row]) -> list[Any]:
+    def _vectors(self, rows: Sequence[encoder.Row]) -> list[Tensor]:
         import torch
 
         transformer, *layers = self._loaded
@@ -257,7 +261,7 @@ def read_layout(folder: Path) -> Layout:
         )
     transformer = modules[0][1]
     _refuse_prompts(folder / "config_sentence_transformers.json")
-    settings: dict[str, Any] = next(
+    settings: dict[str, object] = next(
         (
             read_json(transformer / name, again=_AGAIN)
             for name in _LENGTH_FILES
@@ -283,7 +287,7 @@ def read_layout(folder: Path) -> Layout:
     )
 
 
-def _module(listing: Path, entry: Any) -> tuple[str, Path]:
+def _module(listing: Path, entry: object) -> tuple[str, Path]:
     if not isinstance(entry, dict) or not all(
         isinstance(entry.get(name), str) for name in ("type", "path")
     ):
@@ -360,14 +364,14 @@ def _refuse_prompts(path: Path) -> None:
         )
 
 
-def _read_count(path: Path, config: Mapping[str, Any], name: str) -> int:
+def _read_count(path: Path, config: Mapping[str, object], name: str) -> int:
     value = config.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{path}: {name} must be a number of 1 or more, got {value!r}. {_AGAIN}")
     return value
 
 
-def _pool(states: Any, mask: Any, pooling: Pooling) -> Any:
+def _pool(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
     """Makes one vector of the states of each text's tokens, special ones included, padding not."""
     if pooling == "cls":
         return states[:, 0]
@@ -377,7 +381,7 @@ def _pool(states: Any, mask: Any, pooling: Pooling) -> Any:
     return (states * weights).sum(dim=1) / weights.sum(dim=1)
 
 
-def _make_dense(name: str, layer: Dense) -> Any:
+def _make_dense(name: str, layer: Dense) -> Module:
     import torch
 
     linear = torch.nn.Linear(layer.inputs, layer.outputs, bias=layer.bias)

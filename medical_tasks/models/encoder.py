@@ -10,15 +10,21 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, find_checkpoint
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+    from torch.nn import Module
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
 Row = Mapping[str, Sequence[int]]
 """What a model reads of a text, by the name of its argument: `input_ids`, and for some models `token_type_ids`."""
 
-LOCAL: Final[Mapping[str, Any]] = {"local_files_only": True, "trust_remote_code": False}
+LOCAL: Final[Mapping[str, bool]] = {"local_files_only": True, "trust_remote_code": False}
 """How anything of a folder is loaded: nothing is downloaded, and code that it brings is never run."""
 
 LOAD_ERRORS: Final = (OSError, ValueError, ImportError, KeyError, RuntimeError)
@@ -70,7 +76,7 @@ def engine() -> str:
     return f"transformers {installed('transformers').split('.')[0]}"
 
 
-def device() -> Any:
+def device() -> torch.device:
     """The accelerator where there is one, else the CPU."""
     import torch
 
@@ -96,7 +102,7 @@ def loading(what: str, hint: str = "") -> Iterator[None]:
         ) from error
 
 
-def open_tokenizer(name: str, folder: Path, hint: str = "") -> Any:
+def open_tokenizer(name: str, folder: Path, hint: str = "") -> PreTrainedTokenizerBase:
     """Loads the tokenizer of a folder; where that fails, `hint` follows the reason."""
     import transformers
 
@@ -104,7 +110,7 @@ def open_tokenizer(name: str, folder: Path, hint: str = "") -> Any:
         return transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
 
 
-def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
+def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> PreTrainedTokenizerBase:
     """Loads the tokenizer of an encoder; `fast`.
 
     It must be one that says which text a token is of.
@@ -125,7 +131,7 @@ def load_tokenizer(name: str, folder: Path, *, fast: bool = False) -> Any:
     return tokenizer
 
 
-def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
+def load_model(name: str, folder: Path, *, layers: int | None = None) -> PreTrainedModel:
     """Loads an encoder in evaluation mode, on the CPU."""
     import torch
     import transformers
@@ -145,7 +151,9 @@ def load_model(name: str, folder: Path, *, layers: int | None = None) -> Any:
     return model
 
 
-def load_network(auto: Any, name: str, folder: Path, *, again: str = "", **how: Any) -> Any:
+def load_network(
+    auto: type[PreTrainedModel], name: str, folder: Path, *, again: str = "", **how: object
+) -> PreTrainedModel:
     """Loads a network by a class of transformers, in evaluation mode.
 
     `again` follows what to do about missing weights.
@@ -201,7 +209,7 @@ def longest_text(
     return min(known)
 
 
-def pad(rows: Sequence[Row], *, padding: int | None, device: Any) -> dict[str, Any]:
+def pad(rows: Sequence[Row], *, padding: int | None, device: torch.device) -> dict[str, Tensor]:
     """Pads rows on the right to the longest, as tensors with an `attention_mask`, which makes any padding token do."""
     import torch
 
@@ -225,7 +233,7 @@ def readable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def read_tensors(file: Path) -> dict[str, Any]:
+def read_tensors(file: Path) -> dict[str, Tensor]:
     """The tensors of a file; torch's own format is read as tensors alone, which runs nothing."""
     import torch
     from safetensors import SafetensorError
@@ -234,7 +242,7 @@ def read_tensors(file: Path) -> dict[str, Any]:
     refused = torch.serialization.pickle.UnpicklingError
     try:
         safe = file.suffix == ".safetensors"
-        found: dict[str, Any] = (
+        found: dict[str, Tensor] = (
             load_file(file) if safe else torch.load(file, map_location="cpu", weights_only=True)
         )
     except (*LOAD_ERRORS, SafetensorError, TypeError, AttributeError, EOFError, refused) as error:
@@ -242,7 +250,9 @@ def read_tensors(file: Path) -> dict[str, Any]:
     return found
 
 
-def fill_network(config: Any, weights: Mapping[str, Any]) -> tuple[Any, list[str], list[str]]:
+def fill_network(
+    config: PretrainedConfig, weights: Mapping[str, Tensor]
+) -> tuple[PreTrainedModel, list[str], list[str]]:
     """A network with these weights, the names of those it lacks, and of those that have no place in it."""
     import torch
     import transformers
@@ -253,7 +263,9 @@ def fill_network(config: Any, weights: Mapping[str, Any]) -> tuple[Any, list[str
     return model, missing, strange
 
 
-def linear_layer(state: Mapping[str, Any], name: str, *, inputs: int, outputs: int) -> Any | None:
+def linear_layer(
+    state: Mapping[str, Tensor], name: str, *, inputs: int, outputs: int
+) -> Module | None:
     """A linear layer of a checkpoint, in float32; None where it is missing or of another shape."""
     import torch
 
@@ -287,10 +299,10 @@ class Opened(Generic[_Network]):
         return self._network
 
 
-class Measure(Opened[Any]):
+class Measure(Opened["Module"]):
     """A network on the device with what decides its numbers, for the recipe (`identity`)."""
 
-    def __init__(self, network: Any, identity: Mapping[str, str]) -> None:
+    def __init__(self, network: Module, identity: Mapping[str, str]) -> None:
         super().__init__(network.to(device()).eval(), identity["model"])
         self.identity = dict(identity)
         self.truncated = 0
@@ -306,11 +318,11 @@ class Measure(Opened[Any]):
         return found
 
 
-def require_finite(numbers: Any, name: str) -> None:
+def require_finite(numbers: object, name: str) -> None:
     """Refuses what damaged weights compute."""
     import numpy as np
 
-    if not np.isfinite(numbers).all():
+    if not np.isfinite(np.asarray(numbers)).all():
         raise UsageError(f"{name} gives numbers that are not finite. Download it again.")
 
 
@@ -321,7 +333,9 @@ class Batches:
     memory.
     """
 
-    def __init__(self, name: str, device: Any, *, rows: int | None = None, full: str = "") -> None:
+    def __init__(
+        self, name: str, device: torch.device, *, rows: int | None = None, full: str = ""
+    ) -> None:
         self.tokens = _TOKENS.get(device.type, _TOKENS_ELSEWHERE)
         """Tokens read together, padding included; a row that is longer is read alone."""
         self._rows = rows

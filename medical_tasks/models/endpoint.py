@@ -7,10 +7,11 @@ As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` (one address, or tho
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -26,20 +27,33 @@ from medical_tasks.models.base import (
     OnResult,
     Request,
 )
+from medical_tasks.models.batch_provider import Line, Sent
+from medical_tasks.models.batches import Batches
+from medical_tasks.models.budget import SPENT, Amount, Ceiling, Reserved, RunBudget, Till
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import (
     CallFailed,
     ChatClient,
     ChatSettings,
     Completion,
+    completion_body,
     encodable_chat,
+    texts_of,
 )
 from medical_tasks.models.chat_reply import listed_model, whole_number
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import MESSAGES, Checkpoint, check_config, quiet_libraries
 from medical_tasks.models.encoder import open_tokenizer, readable
 from medical_tasks.models.endpoint_choices import ALTERNATIVES, ChoiceAsker, ChoiceSettings
-from medical_tasks.models.opener import HOSTED, TESTED_OPTIONS, read_addresses, read_options
+from medical_tasks.models.opener import (
+    HOSTED,
+    SENT_AS_GIVEN,
+    TESTED_OPTIONS,
+    read_addresses,
+    read_options,
+)
+from medical_tasks.models.refusals import Adaptations
+from medical_tasks.models.spending import most_of, refusal, taken_by
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
@@ -48,6 +62,10 @@ _NO_KEY = "none"  # sent where no key is known; servers that check keys answer 4
 
 _Text = tuple[Message, ...] | str
 """What is counted: a chat ready for its answer, or a text alone."""
+
+
+_Asker = Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]
+"""Asks about one request."""
 
 
 class EndpointModel(Model):
@@ -79,7 +97,7 @@ class EndpointModel(Model):
             "backend": backend,
             "model": settings.model,
             **(address if identity is None else identity),
-            **{field: str(value) for field, value in sorted(sampling.items())},
+            **{field: _identified(value) for field, value in sorted(sampling.items())},
             **self._choices.identity,
         }
         self.sampling: Mapping[str, Any] = dict(sampling)
@@ -89,52 +107,129 @@ class EndpointModel(Model):
         self._unmeasured = False  # whether neither folder nor server tells
         self._serves: bool | None = None  # whether the server counts tokens
         self._known: dict[str, int] = {}  # tokens of continuations, which many questions share
+        self._batches: Batches | None = None
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, at most `concurrency` in flight.
+        """Answers all requests, at most `concurrency` in flight, or in batches.
 
         Results come in order of completion.
         """
+        if self._batches is not None:
+            self._generate_in_batches(self._batches, requests, on_result)
+            return
 
-        async def ask(client: ChatClient, request: Request) -> Completion:
-            own = (
-                {"seed": self.sampling["seed"] + request.repeat - 1}
-                if "seed" in self.sampling
-                else {}
-            )
-            return await client.complete(
-                request.messages,
-                max_tokens=request.max_new_tokens,
-                stop=request.stop,
-                extra={**self.sampling, **own},
-            )
+        def asker(_: ChatSettings, till: Till | None) -> _Asker:
+            async def ask(client: ChatClient, request: Request) -> Completion:
+                return await client.complete(
+                    request.messages,
+                    max_tokens=request.max_new_tokens,
+                    stop=request.stop,
+                    extra=self.fields(request.repeat - 1),
+                    spending=None if till is None else till.call(self._most(request, till)),
+                )
 
-        self._run(requests, lambda _: ask, on_result)
+            return ask
+
+        self._run(requests, asker, on_result)
+
+    def _most(self, request: Request, till: Till) -> Amount:
+        return most_of(request, till.prices, self.longest(request))
+
+    def fields(self, later: int = 0) -> dict[str, object]:
+        """The fields of a request's body that decide the answer.
+
+        Args:
+            later: how many times the same question was asked before, each with a seed of its own.
+        """
+        fields = {name: value for name, value in self.sampling.items() if name != "extra_body"}
+        if "seed" in fields:
+            fields["seed"] += later
+        return {**fields, **self.sampling.get("extra_body", {})}
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `generate` ask in batches from now on."""
+        self._batches = Batches(self._settings, journal)
+
+    def _generate_in_batches(
+        self, batches: Batches, requests: Sequence[Request], on_result: OnResult
+    ) -> None:
+        """Asks in batches until all is answered, or the ceiling lets nothing more through."""
+        waiting = {request.key: request for request in requests}
+        ceiling = self.ceiling or Ceiling(RunBudget())
+        reserved = Reserved(ceiling.budget)
+
+        def most(request: Request) -> Amount:
+            return most_of(request, ceiling.prices, self.longest(request))
+
+        def lines(keys: Collection[str]) -> Iterator[Line]:
+            for key in waiting.keys() - set(keys):  # in batches of earlier commands
+                reserved.hold(key, most(waiting[key]))
+            for request in (waiting[key] for key in keys):
+                if not reserved.admit(request.key, most(request)):
+                    continue
+                body = completion_body(
+                    self._settings,
+                    request.messages,
+                    max_tokens=request.max_new_tokens,
+                    stop=request.stop,
+                    extra=self.fields(request.repeat - 1),
+                )
+                yield Line(keys=(request.key,), body=body)
+
+        def deliver(keys: Sequence[str], outcome: Completion | CallFailed) -> None:
+            request = waiting.pop(keys[0], None)
+            if request is None:
+                return
+            result = _result(request, outcome)
+            used = Amount()
+            if isinstance(result, Answer):
+                used = taken_by(result, most(request), ceiling.prices)
+            reserved.settle(request.key, used)
+            on_result(result)
+
+        while before := len(waiting):
+            sent = {
+                key: Sent(texts=texts_of(request.messages), stop=request.stop)
+                for key, request in waiting.items()
+            }
+            batches.ask(sent, lines, deliver)
+            if len(waiting) == before:
+                break
+        for key in waiting:
+            on_result(refusal(key))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are.
 
         Results come in order of completion.
         """
+        fields = {name: 0.0 for name in ("temperature",) if name in self.sampling}
+        fields |= self.sampling.get("extra_body", {})
         self._run(
             requests,
-            lambda where: ChoiceAsker(where, self._choices, sampling=self.sampling).ask,
+            lambda where, till: ChoiceAsker(where, self._choices, fields, till=till).ask,
             on_result,
         )
 
     def _run(
         self,
         requests: Sequence[Request],
-        asker: Callable[
-            [ChatSettings], Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]
-        ],
+        asker: Callable[[ChatSettings, Till | None], _Asker],
         on_result: OnResult,
     ) -> None:
-        if requests:
-            with self.asking() as settings:
-                run_calls(
-                    settings, requests, asker(settings), lambda *asked: on_result(_result(*asked))
-                )
+        if not requests:
+            return
+        till = None if self.ceiling is None else Till(self.ceiling)
+        with self.asking() as settings:
+            ask = asker(settings, till)
+
+            async def within(client: ChatClient, request: Request) -> Completion | ChoiceScores:
+                # Before the call is made, so that thousands of refusals take no time.
+                if till is not None and not await till.fits(self._most(request, till)):
+                    raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
+                return await ask(client, request)
+
+            run_calls(settings, requests, within, lambda *asked: on_result(_result(*asked)))
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests before they are asked.
@@ -143,6 +238,24 @@ class EndpointModel(Model):
         """
         with self.asking() as settings:
             return self._measure(settings, requests)
+
+    @property
+    def measures_alone(self) -> bool:  # type: ignore[override]
+        """Whether folder and context are known, so that the server is not asked."""
+        return self._tokens is not None and self._context is not None
+
+    def longest(self, request: Request) -> int:
+        """What is set for all requests, else the request's own."""
+        most: int = self.sampling.get("max_completion_tokens", request.max_new_tokens)
+        return request.max_new_tokens and most
+
+    def counted(self, requests: Sequence[Request]) -> list[int] | None:
+        """Counts with the tokenizer's folder, where one is named."""
+        if self._tokens is None:
+            return None
+        behind = [max(self._tokens.counts(each.continuations), default=0) for each in requests]
+        chats = self._tokens.counts([tuple(encodable_chat(each.messages)) for each in requests])
+        return [sum(counts) for counts in zip(chats, behind, strict=True)]
 
     def _measure(self, settings: ChatSettings, requests: Sequence[Request]) -> list[Length | None]:
         nothing: list[Length | None] = [None] * len(requests)
@@ -190,7 +303,7 @@ class EndpointModel(Model):
         generated = (
             int(self._choices.way_of(request.continuations) != "top")
             if behind
-            else request.max_new_tokens
+            else self.longest(request)
         )
         return Length(tokens=count + max(known, default=0), room=self._context - generated)
 
@@ -200,18 +313,29 @@ class EndpointModel(Model):
         yield self._settings
 
 
+def _identified(value: object) -> str:
+    """A setting's value as it identifies answers."""
+    return json.dumps(value, sort_keys=True) if isinstance(value, dict) else str(value)
+
+
 def _result(request: Request, outcome: Completion | ChoiceScores | CallFailed) -> Answer | Failure:
     if isinstance(outcome, CallFailed):
         return Failure(key=request.key, reason=outcome.reason, detail=outcome.detail)
     if isinstance(outcome, ChoiceScores):
         return Answer(key=request.key, text=outcome.to_text())
-    finish = outcome.choices[0].finish
+    choice = outcome.choices[0]
     return Answer(
         key=request.key,
-        text=outcome.text,
+        text=choice.text,
         prompt_tokens=outcome.prompt_tokens,
         output_tokens=outcome.output_tokens,
-        finish=finish if finish in ("stop", "length") else "",
+        finish=choice.finish if choice.finish in ("stop", "length") else "",
+        reasoning=choice.reasoning,
+        reasoning_tokens=outcome.reasoning_tokens,
+        cached_tokens=outcome.cached_tokens,
+        provider=outcome.provider,
+        served_model=outcome.served_model,
+        adapted=outcome.adapted,
     )
 
 
@@ -257,11 +381,23 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Picks from the arguments what `ChatSettings` takes besides address, model and key."""
     limits = {
         name: values[name]
-        for name in ("concurrency", "timeout", "max_retries", "total_time")
+        for name in (
+            "concurrency",
+            "timeout",
+            "max_retries",
+            "total_time",
+            "batch_poll",
+            "batch_size",
+        )
         if name in values
     }
+    own = {"stop", "temperature", "max_tokens", "max_completion_tokens"} - set(values)
+    if "max_completion_tokens" in values:  # its value is among the fields of `asked_of`
+        limits["token_field"] = "max_completion_tokens"  # noqa: S105 - a field name
     if "max_tokens_field" in values:
+        own -= {"max_tokens", "max_completion_tokens"}
         limits["token_field"] = values["max_tokens_field"]
+    limits["adaptations"] = Adaptations(own=frozenset(own))
     return limits
 
 
@@ -270,7 +406,7 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
     folder = values.get("tokenizer")
     # What decides the answer; temperature=none leaves it to the server.
     sampling = {"temperature": 0.0} | {
-        name: values[name] for name in ("temperature", "top_p", "seed") if name in values
+        name: values[name] for name in ("temperature", *SENT_AS_GIVEN) if name in values
     }
     return {
         "sampling": {name: value for name, value in sampling.items() if value is not None},

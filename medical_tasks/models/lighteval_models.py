@@ -16,7 +16,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError, install_command
@@ -28,22 +28,45 @@ from medical_tasks.models.checkpoint import (
     quiet_libraries,
     without_cache_and_bars,
 )
-from medical_tasks.models.local_model import ChoicePrompt, LocalModel, LocalSetup, Prompt
-from medical_tasks.models.opener import HF_OPTIONS, LOG_LEVELS, SAMPLING, VLLM_OPTIONS, read_options
+from medical_tasks.models.local_model import (
+    Ask,
+    ChoicePrompt,
+    LocalModel,
+    LocalSetup,
+    Prompt,
+    UnloadedModel,
+)
+from medical_tasks.models.opener import (
+    HF_OPTIONS,
+    LOG_LEVELS,
+    RAY_OPTIONS,
+    SAMPLING,
+    VLLM_OPTIONS,
+    read_options,
+)
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+    from lighteval.models.model_output import Batch, ModelResponse
+    from lighteval.models.transformers.transformers_model import TransformersModel
+    from lighteval.models.vllm.vllm_model import VLLMModel
+    from lighteval.tasks.requests import Doc
+    from torch import Tensor
+    from transformers import PreTrainedModel
+    from vllm import RequestOutput
 
 CPU_BATCH = 8
 """Prompts a batch where trying out how many fit would fill the machine's own memory."""
 
 AUTO_START = 512
+DEFAULT_CONTEXT = 2048
+"""lighteval's, for a model that names none."""
 _WAIT = datetime.timedelta(hours=2)  # how long a process waits for the others at the end of a batch
 
 
 def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
     """Opens a local model on the transformers backend."""
-    if importlib.util.find_spec("lighteval") is None:
-        raise MissingError(
-            f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}"
-        )
+    _require_lighteval(name)
     values = read_options(options, HF_OPTIONS, model=name)
     checkpoint = find_checkpoint(name.removeprefix("hf/"), revision=values.get("revision"))
     if values.get("dtype") in ("4bit", "8bit") and importlib.util.find_spec("bitsandbytes") is None:
@@ -64,6 +87,37 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
         inner = _load_transformers(name, settings, generation_settings(values))
         _set_decoding(inner, setup.ends, sampling=bool(values.get("temperature")))
     return _HfModel(setup, identity, inner, accelerator)
+
+
+def open_unloaded(name: str, *, options: Mapping[str, str]) -> UnloadedModel:
+    """Opens `hf/...`, `vllm/...` or `ray/...` without its weights, to count what it would be asked.
+
+    The workers of a cluster are taken for machines as this one.
+    """
+    _require_lighteval(name)
+    kind, _, target = name.partition("/")
+    engine = options.get("engine", "hf") if kind == "ray" else kind
+    known = {**(VLLM_OPTIONS if engine == "vllm" else HF_OPTIONS)}
+    values = read_options(options, {**known, **(RAY_OPTIONS if kind == "ray" else {})}, model=name)
+    checkpoint = find_checkpoint(target, revision=values.get("revision"))
+    with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
+        setup = LocalSetup(name, checkpoint, values)
+        if engine == "vllm":
+            check_vllm_ready(name)
+            identity, context = vllm_identity(setup), values.get("max_model_length")
+        else:
+            identity = hf_identity(setup, device=start_processes().device.type)
+            context = values.get("max_length")
+    context = context or checkpoint.context() or DEFAULT_CONTEXT
+    return UnloadedModel(setup, identity, context=context, is_main=True)
+
+
+def _require_lighteval(name: str) -> None:
+    """Refuses a local model where its packages are not installed."""
+    if importlib.util.find_spec("lighteval") is None:
+        raise MissingError(
+            f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}"
+        )
 
 
 def hf_identity(setup: LocalSetup, *, device: str) -> dict[str, str]:
@@ -87,11 +141,8 @@ def _dtype(values: Mapping[str, Any], checkpoint: Checkpoint) -> str:
     return checkpoint.own_dtype() if dtype == "auto" else dtype
 
 
-def start_processes() -> Any:
-    """Joins the processes that torchrun or `accelerate launch` started.
-
-    Returns accelerate's `Accelerator`.
-    """
+def start_processes() -> Accelerator:
+    """Joins the processes that torchrun or `accelerate launch` started."""
     from accelerate import Accelerator, InitProcessGroupKwargs
 
     started = processes()
@@ -101,7 +152,7 @@ def start_processes() -> Any:
     return accelerator
 
 
-def lighteval_settings(values: Mapping[str, Any], *, device: str) -> dict[str, Any]:
+def lighteval_settings(values: Mapping[str, object], *, device: str) -> dict[str, object]:
     """Turns model arguments into those of lighteval's `TransformersModelConfig`."""
     return {
         "batch_size": values.get("batch_size", None if device == "cuda" else CPU_BATCH),
@@ -111,7 +162,7 @@ def lighteval_settings(values: Mapping[str, Any], *, device: str) -> dict[str, A
     }
 
 
-def generation_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+def generation_settings(values: Mapping[str, object]) -> dict[str, object]:
     """Those of `GenerationParameters`, never `max_new_tokens`.
 
     Lighteval's transformers backend would cut the *prompt* to it.
@@ -120,8 +171,8 @@ def generation_settings(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _load_transformers(
-    name: str, settings: Mapping[str, Any], generation: Mapping[str, Any]
-) -> Any:
+    name: str, settings: Mapping[str, object], generation: Mapping[str, object]
+) -> TransformersModel:
     import torch
     from lighteval.models.model_input import GenerationParameters
     from lighteval.models.transformers import transformers_model as backend
@@ -139,7 +190,7 @@ def _load_transformers(
             raise UsageError(MESSAGES["memory_to_load"].format(name=name, reason=reason)) from error
 
 
-def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
+def _set_decoding(inner: TransformersModel, ends: frozenset[int], *, sampling: bool) -> None:
     """Ends answers at every token that ends one; lighteval passes the tokenizer's alone.
 
     What `generation_config.json` says beyond that (a repetition penalty, beams, sampling) would be
@@ -147,10 +198,10 @@ def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
     """
     from transformers import GenerationConfig
 
-    generate: Callable[..., Any] = inner.model.generate
+    generate: Callable[..., Tensor] = inner.model.generate
     inner.model.generation_config = GenerationConfig()
 
-    def decode(**settings: Any) -> Any:
+    def decode(**settings: object) -> Tensor:
         # output_scores keeps batch x vocabulary numbers for each step, which nobody reads.
         settings |= {"eos_token_id": sorted(ends), "output_scores": False, "do_sample": sampling}
         if not sampling:
@@ -162,7 +213,11 @@ def _set_decoding(inner: Any, ends: frozenset[int], *, sampling: bool) -> None:
 
 class _HfModel(LocalModel):
     def __init__(
-        self, setup: LocalSetup, identity: Mapping[str, str], inner: Any, accelerator: Any
+        self,
+        setup: LocalSetup,
+        identity: Mapping[str, str],
+        inner: TransformersModel,
+        accelerator: Accelerator,
     ) -> None:
         from lighteval.models.transformers import transformers_model
 
@@ -178,10 +233,10 @@ class _HfModel(LocalModel):
     def share(self, keys: list[str]) -> list[str]:
         from accelerate.utils import broadcast_object_list
 
-        box: list[Any] = [keys if self.is_main else None]
+        # The main process's list arrives in the others' place.
+        box = [keys if self.is_main else []]
         broadcast_object_list(box, from_process=0)
-        shared: list[str] = box[0]
-        return shared
+        return box[0]
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int:
         if self._given_batch is None:
@@ -215,7 +270,7 @@ class _HfModel(LocalModel):
             size = self.inner._get_batch_size(longest, None, min(AUTO_START, most))
         return int(min(gather_object([size])))
 
-    def _respond(self, chunk: Sequence[Prompt], docs: list[Any]) -> Sequence[Any]:
+    def _respond(self, chunk: Sequence[Prompt], docs: list[Doc]) -> Sequence[ModelResponse]:
         import torch
 
         # Sampled answers depend on the seed and on the chunk, not on what was asked before it.
@@ -225,14 +280,14 @@ class _HfModel(LocalModel):
         )
         return super()._respond(chunk, docs)
 
-    def _score(self, docs: list[Any]) -> Sequence[Any]:
+    def _score(self, docs: list[Doc]) -> Sequence[ModelResponse]:
         with (
             mock.patch.object(self.inner.config, "batch_size", self._text_batch),
             tail_logits(self.inner),
         ):
             return super()._score(docs)
 
-    def _ask(self, ask: Callable[[list[Any]], Sequence[Any]], docs: list[Any]) -> Sequence[Any]:
+    def _ask(self, ask: Ask, docs: list[Doc]) -> Sequence[ModelResponse]:
         import torch
 
         size = self.inner.config.batch_size
@@ -330,7 +385,9 @@ def vllm_settings(
     }
 
 
-def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, Any]) -> Any:
+def _load_vllm(
+    name: str, settings: Mapping[str, object], generation: Mapping[str, object]
+) -> VLLMModel:
     # Its engine runs in a process of its own, which reads how much to say from here.
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     from lighteval.models.model_input import GenerationParameters
@@ -350,9 +407,9 @@ def _load_vllm(name: str, settings: Mapping[str, Any], generation: Mapping[str, 
                 MESSAGES["vllm_start"].format(name=name, reason=error, longest=longest)
             ) from error
     if inner.model is not None:  # None when Ray starts one engine for each part of the data
-        generate: Callable[..., Any] = inner.model.generate
+        generate: Callable[..., list[RequestOutput]] = inner.model.generate
 
-        def without_bar(**arguments: Any) -> Any:
+        def without_bar(**arguments: object) -> list[RequestOutput]:
             return generate(**{**arguments, "use_tqdm": False})
 
         inner.model.generate = without_bar
@@ -363,14 +420,22 @@ class _VllmModel(LocalModel):
     # vLLM generates a token after what it scores, and its scheduler waits for ever for room for it.
     _spare = 1
 
-    def __init__(self, *loaded: Any, context: int, chunk_size: int | None) -> None:
+    def __init__(
+        self,
+        setup: LocalSetup,
+        identity: Mapping[str, str],
+        inner: VLLMModel,
+        *,
+        context: int,
+        chunk_size: int | None,
+    ) -> None:
         from lighteval.models.vllm import vllm_model
 
         self.backend = vllm_model
-        super().__init__(*loaded, context=context, is_main=True)
+        super().__init__(setup, identity, inner, context=context, is_main=True)
         self._chunk = chunk_size
 
-    def _respond(self, chunk: Sequence[Prompt], docs: list[Any]) -> Sequence[Any]:
+    def _respond(self, chunk: Sequence[Prompt], docs: list[Doc]) -> Sequence[ModelResponse]:
         if (
             repeat := chunk[0].request.repeat
         ) > 1:  # without a seed of its own it would be as the repeats before it
@@ -389,7 +454,7 @@ class _VllmModel(LocalModel):
 
 
 @contextlib.contextmanager
-def tail_logits(inner: Any) -> Iterator[None]:
+def tail_logits(inner: TransformersModel) -> Iterator[None]:
     """Lets lighteval's log-likelihood loop work with the end of each text."""
     end = _End(inner.model, inner.prepare_batch_logprob)
     with mock.patch.multiple(inner, model=end, prepare_batch_logprob=end.prepare):
@@ -397,7 +462,7 @@ def tail_logits(inner: Any) -> Iterator[None]:
 
 
 class _End:
-    def __init__(self, model: Any, prepare: Callable[..., Any]) -> None:
+    def __init__(self, model: PreTrainedModel, prepare: Callable[..., Batch]) -> None:
         self._model = model
         self._prepare = prepare
         accepted = inspect.signature(model.forward).parameters
@@ -407,10 +472,10 @@ class _End:
 
     def prepare(
         self,
-        tokenized_contexts: list[Any],
-        tokenized_continuations: list[Any],
+        tokenized_contexts: list[list[list[int]]],
+        tokenized_continuations: list[list[list[int]]],
         max_context: int | None = None,
-    ) -> Any:
+    ) -> Batch:
         """Makes lighteval's batch, its lengths counted from the first position that is read of any of its texts."""
         batch = self._prepare(tokenized_contexts, tokenized_continuations, max_context)
         if any(batch.truncated):
@@ -425,11 +490,11 @@ class _End:
         batch.input_lengths = [length - first for length in batch.input_lengths]
         return batch
 
-    def __call__(self, input_ids: Any) -> SimpleNamespace:
+    def __call__(self, input_ids: Tensor) -> SimpleNamespace:
         # Without a batch of texts lighteval tries how large a batch may be; then with all logits,
         # which is the careful side.
         keep, self._keep = self._keep, None
-        settings: dict[str, Any] = dict(self._settings)
+        settings: dict[str, int] = dict(self._settings)
         if keep is not None and self._can_keep:
             settings["logits_to_keep"] = keep
         logits = self._model(input_ids, **settings).logits

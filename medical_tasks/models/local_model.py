@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from unittest import mock
 
 from medical_tasks.errors import UsageError
@@ -27,6 +27,7 @@ from medical_tasks.models.base import (
     OnResult,
     Request,
 )
+from medical_tasks.models.budget import Amount
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import (
     Checkpoint,
@@ -36,6 +37,16 @@ from medical_tasks.models.checkpoint import (
 )
 from medical_tasks.models.encoder import open_tokenizer
 from medical_tasks.models.opener import LOG_LEVELS, decoding
+from medical_tasks.models.spending import in_groups
+
+if TYPE_CHECKING:
+    from lighteval.models.abstract_model import LightevalModel
+    from lighteval.models.model_output import ModelResponse
+    from lighteval.tasks.requests import Doc
+    from torch import Tensor
+
+Ask: TypeAlias = "Callable[[list[Doc]], Sequence[ModelResponse]]"
+"""A method of lighteval's model that answers documents, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +114,7 @@ def plan_texts(prompts: Sequence[ChoicePrompt], size: int | None) -> Iterator[li
         yield texts[start : start + step]
 
 
-def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
+def choice_docs(texts: Sequence[ChoiceText]) -> list[Doc]:
     """Makes lighteval's documents.
 
     Labels that stand for the texts, all of one length, so that it keeps their order.
@@ -116,7 +127,9 @@ def choice_docs(texts: Sequence[ChoiceText]) -> list[Any]:
     ]
 
 
-def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractContextManager[Any]:
+def our_tokens(
+    inner: LightevalModel, texts: Sequence[ChoiceText]
+) -> contextlib.AbstractContextManager[object]:
     """Lets lighteval's model score our token ids for the documents of `choice_docs`."""
     by_label = dict(zip(_labels(len(texts)), texts, strict=True))
 
@@ -129,7 +142,7 @@ def our_tokens(inner: Any, texts: Sequence[ChoiceText]) -> contextlib.AbstractCo
     return mock.patch.object(inner, "tok_encode_pair", encode)
 
 
-def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[Any]) -> list[float]:
+def read_logprobs(texts: Sequence[ChoiceText], responses: Sequence[ModelResponse]) -> list[float]:
     """Sums of each continuation's log-probabilities (nan where the numbers broke down).
 
     Raises if other tokens were scored.
@@ -160,7 +173,7 @@ def _labels(count: int) -> list[str]:
     return [f"{index:09}" for index in range(count)]
 
 
-def _ids(tokens: Any) -> tuple[int, ...]:
+def _ids(tokens: Tensor | Sequence[int] | Sequence[Sequence[int]]) -> tuple[int, ...]:
     """Ids of what lighteval reports.
 
     A row or a list of one row, as tensor or list, filled up with -1.
@@ -170,6 +183,8 @@ def _ids(tokens: Any) -> tuple[int, ...]:
         (rows,) = rows
     return tuple(int(token) for token in rows if token >= 0)
 
+
+_GROUP = 256  # prompts between two looks at the clock, where minutes are limited
 
 TOO_LONG = "prompt too long"
 """Reason of a request that the model's context does not hold."""
@@ -254,6 +269,7 @@ class MeasuredModel(Model):
     What tells which requests can be asked, and needs no weights.
     """
 
+    measures_alone = True
     _spare = 0  # tokens of the context that a text to be scored must leave free
 
     def __init__(
@@ -268,6 +284,10 @@ class MeasuredModel(Model):
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests with the model's own tokenizer and layout, exactly as they would be asked."""
         return [self._length(request) for request in requests]
+
+    def counted(self, requests: Sequence[Request]) -> list[int]:
+        """Counts with the model's own tokenizer."""
+        return [self._length(request).tokens for request in requests]
 
     def _askable(
         self,
@@ -332,6 +352,24 @@ class MeasuredModel(Model):
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
 
+def most_tokens(prompt: Prompt | ChoicePrompt) -> Amount:
+    """The tokens that a prompt takes at most: those that are read are known."""
+    size = len(prompt.tokens)
+    if isinstance(prompt, Prompt):
+        return Amount(size, prompt.request.max_new_tokens)
+    return Amount(sum(size + len(choice) for choice in prompt.continuations))
+
+
+class UnloadedModel(MeasuredModel):
+    """A model without its weights, which counts and is not asked."""
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """It has no weights to answer with."""
+        raise RuntimeError(f"{self.name} is not loaded")
+
+    loglikelihood = generate
+
+
 class LocalModel(MeasuredModel, ABC):
     """A model in this process, behind lighteval; `backend`.
 
@@ -344,7 +382,7 @@ class LocalModel(MeasuredModel, ABC):
         self,
         setup: LocalSetup,
         identity: Mapping[str, str],
-        inner: Any,
+        inner: LightevalModel,
         *,
         context: int,
         is_main: bool,
@@ -360,18 +398,22 @@ class LocalModel(MeasuredModel, ABC):
         prompts = self._askable(requests, self._prompt, on_result)
         if not prompts:
             return
-        for chunk in plan_chunks(prompts, self._chunk_size(prompts)):
-            responses = self._respond(chunk, _docs(chunk))
-            for prompt, response in zip(chunk, responses, strict=True):
-                asked = tuple(int(token) for token in response.input_tokens)[-len(prompt.tokens) :]
-                if asked != prompt.tokens:
-                    raise RuntimeError(
-                        f"lighteval changed the prompt of request {prompt.request.key} before "
-                        "asking it"
-                    )
-                if self.is_main:
-                    tokens = [int(token) for token in response.output_tokens[0]]
-                    on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
+        for planned in plan_chunks(prompts, self._chunk_size(prompts)):
+            for group, tell in self._groups(planned, on_result):
+                for chunk in plan_chunks(group, None):
+                    self._answer(chunk, tell)
+
+    def _answer(self, chunk: list[Prompt], on_result: OnResult) -> None:
+        responses = self._respond(chunk, _docs(chunk))
+        for prompt, response in zip(chunk, responses, strict=True):
+            asked = tuple(int(token) for token in response.input_tokens)[-len(prompt.tokens) :]
+            if asked != prompt.tokens:
+                raise RuntimeError(
+                    f"lighteval changed the prompt of request {prompt.request.key} before asking it"
+                )
+            if self.is_main:
+                tokens = [int(token) for token in response.output_tokens[0]]
+                on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable each continuation is, longest prompts first.
@@ -381,6 +423,10 @@ class LocalModel(MeasuredModel, ABC):
         prompts = self._askable(requests, self._choice_prompt, on_result)
         if not prompts:
             return
+        for group, tell in self._groups(prompts, on_result):
+            self._answer_choices(group, tell)
+
+    def _answer_choices(self, prompts: Sequence[ChoicePrompt], on_result: OnResult) -> None:
         known: dict[str, dict[int, float]] = {}
         for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
             with our_tokens(self.inner, chunk):
@@ -392,6 +438,25 @@ class LocalModel(MeasuredModel, ABC):
                 sums[index] = logprob
                 if self.is_main and len(sums) == len(prompt.continuations):
                     on_result(scored_answer(prompt, [sums[index] for index in range(len(sums))]))
+
+    def _groups(
+        self, prompts: Sequence[_Made], on_result: OnResult
+    ) -> Iterator[tuple[list[_Made], OnResult]]:
+        """What is answered next, the same in every process: all, or what the ceiling admits."""
+        if self.ceiling is None:
+            yield list(prompts), on_result
+            return
+        if self.is_main:
+            for group, tell in in_groups(
+                prompts, lambda prompt: prompt.request, most_tokens, self.ceiling, on_result, _GROUP
+            ):
+                self.share([prompt.request.key for prompt in group])
+                yield group, tell
+            self.share([])
+            return
+        by_key = {prompt.request.key: prompt for prompt in prompts}
+        while keys := self.share([]):
+            yield [by_key[key] for key in keys], on_result
 
     def close(self) -> None:
         """Frees the model's memory."""
@@ -405,23 +470,24 @@ class LocalModel(MeasuredModel, ABC):
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
         """Most texts of `loglikelihood` a chunk; None when all are best scored at once."""
 
-    def _respond(self, chunk: Sequence[Prompt], docs: list[Any]) -> Sequence[Any]:
+    def _respond(self, chunk: Sequence[Prompt], docs: list[Doc]) -> Sequence[ModelResponse]:
         return self._ask(self.inner.greedy_until, docs)
 
-    def _score(self, docs: list[Any]) -> Sequence[Any]:
+    def _score(self, docs: list[Doc]) -> Sequence[ModelResponse]:
         return self._ask(self.inner.loglikelihood, docs)
 
-    def _ask(self, ask: Callable[[list[Any]], Sequence[Any]], docs: list[Any]) -> Sequence[Any]:
+    def _ask(self, ask: Ask, docs: list[Doc]) -> Sequence[ModelResponse]:
         """Asks lighteval; returns its responses in order."""
         with quiet_libraries(self.setup.log_level), without_cache_and_bars(self.backend):
-            return ask(docs)
+            responses: Sequence[ModelResponse] = ask(docs)
+        return responses
 
     def _decode(self, tokens: list[int]) -> str:
         text: str = self.setup.tokenizer.decode(tokens, skip_special_tokens=True)
         return text
 
 
-def _docs(chunk: Sequence[Prompt]) -> list[Any]:
+def _docs(chunk: Sequence[Prompt]) -> list[Doc]:
     from lighteval.tasks.requests import Doc
 
     return [

@@ -5,6 +5,7 @@ Those of local models have lighteval's names.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import re
@@ -23,6 +24,7 @@ KINDS: dict[str, str] = {
     "vllm-server": "vllm-server/NAME: a vLLM server started and stopped for the run",
     "transformers-server": "transformers-server/PATH: a `transformers serve` started and stopped for the run",
     "openai-api": "openai-api/HOST_ALIAS/MODEL: any OpenAI-compatible server",
+    "inspect": "inspect/PROVIDER/MODEL: any model provider of inspect_ai (anthropic, google, openai and others)",
     "baseline": "baseline/NAME: no model (reference, empty, random, copy-example)",
 }
 
@@ -32,16 +34,52 @@ KINDS: dict[str, str] = {
 # answer's key.
 NEUTRAL_ARGS = frozenset(
     {
-        "address", "api_key_env", "batch_size", "chunk_size", "concurrency", "context", "cpus_per_worker",
+        "adaptive_connections", "address", "api_key_env", "batch_poll", "batch_size", "cache_prompt", "chunk_size", "concurrency",
+        "context", "cpus_per_worker",
         "gpu_memory_utilization", "gpus_per_worker", "log_level", "max_num_batched_tokens", "max_num_seqs", "max_retries",
-        "model_parallel", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
+        "model_parallel", "price_cached", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
     }
 )  # fmt: skip
+
+
+_MORE_SAID = "--model-args context=N says that the server has more than it tells"
+_LONGER: dict[str, str] = {
+    "hf": "--model-args max_length=N",
+    "vllm": "--model-args max_model_length=N",
+    "ray": "--model-args max_length=N, or max_model_length=N with engine=vllm",
+    "vllm-server": '--model-args flags="--max-model-len N"',
+    "openai-api": _MORE_SAID,
+    "transformers-server": _MORE_SAID,
+    "inspect": _MORE_SAID,
+}
+"""How a model of each kind is given a longer context, where it has one."""
+
+
+def longer_context(name: str) -> str:
+    """How the model of that name is given a longer context; "" for none that is known."""
+    return _LONGER.get(name.partition("/")[0], "")
+
+
+BATCHED: tuple[str, ...] = ("openai-api/", "inspect/")
+"""What the names of models begin with that may be asked in batches."""
 
 
 def is_local(name: str) -> bool:
     """Whether a model is asked in this process or workers of its own, in the same batches each time."""
     return name.startswith(("hf/", "vllm/", "ray/"))
+
+
+def check_batch(name: str, option: str) -> None:
+    """Refuses batches of what has none.
+
+    Kinds that other packages register say so themselves.
+    """
+    kind, slash, _ = name.partition("/")
+    if not name.startswith(BATCHED) and (not slash or kind in (*KINDS, "nli", "recorded")):
+        raise UsageError(
+            f"{option}: {name} is not asked in batches, which providers answer later for less "
+            f"(openai-api/HOST/NAME, inspect/PROVIDER/NAME). Leave it out."
+        )
 
 
 def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
@@ -86,31 +124,46 @@ def read_addresses(text: str) -> list[str]:
 HOSTED: dict[str, str] = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com/v1",
+    "deepseek": "https://api.deepseek.com/v1",
+    "fireworks": "https://api.fireworks.ai/inference/v1",
+    "groq": "https://api.groq.com/openai/v1",
     "mistral": "https://api.mistral.ai/v1",
     "openrouter": "https://openrouter.ai/api/v1",
+    "together": "https://api.together.xyz/v1",
 }
 """Addresses of APIs that need only a key, in OPENAI_API_KEY and the like."""
-_OPENAI_NAME = re.compile(r"(?:gpt-|chatgpt-|o[1-9](?:-|$)).*")
+
+# Where a name leads that gives no kind. A provider whose own API says more than the OpenAI-compatible
+# one beside it (Anthropic's and Google's reasoning and caches), or that has no other, is asked by
+# inspect; of what is named as repositories on the Hub are as well, only what cannot be one.
+_MEANT: tuple[tuple[str, str], ...] = (
+    (
+        r"anthropic/.+|bedrock/.+|azureai/.+|grok/.+|hf-inference-providers/.+|google/gemini-.+",
+        "inspect/",
+    ),
+    (r"claude-.+", "inspect/anthropic/"),
+    (r"gemini-.+", "inspect/google/"),
+    (rf"(?:{'|'.join(HOSTED)})/.+", "openai-api/"),
+    (r"(?:gpt-|chatgpt-|o[1-9](?:-|$)).*", "openai-api/openai/"),
+)
+"""The form of a name, and what is put before it."""
 
 
 def full_name(name: str) -> str:
     """A model's name with its kind.
 
-    `gpt-4o`, `openai/gpt-4o` and the folder of a checkpoint have one that is meant.
+    `gpt-4o`, `openai/gpt-4o`, `claude-opus-4-5` and the folder of a checkpoint have one that is
+    meant.
     """
-    kind, _, rest = name.partition("/")
-    if kind in KINDS:
+    if name.partition("/")[0] in KINDS:
         return name
     if (Path(name).expanduser() / "config.json").is_file():
-        meant = f"hf/{name}"
-    elif kind in HOSTED and rest:
-        meant = f"openai-api/{name}"
-    elif _OPENAI_NAME.fullmatch(name):
-        meant = f"openai-api/openai/{name}"
+        before = "hf/"
     else:
-        return name
-    print(f"note: {name} is taken as {meant}", file=sys.stderr)
-    return meant
+        before = next((kind for form, kind in _MEANT if re.fullmatch(form, name)), "")
+    if before:
+        print(f"note: {name} is taken as {before}{name}", file=sys.stderr)
+    return before + name
 
 
 Reader = tuple[Callable[[str], Any], str]
@@ -162,8 +215,42 @@ SHARE: Reader = (numbers(float, 0, 1, above=True), "a number above 0, up to 1")
 FLAG: Reader = _one_of({"true": True, "false": False}, "true or false")
 WORD: Reader = (_word, "some text")
 
+
+def _object(text: str) -> dict[str, object]:
+    """Reads a JSON object whose fields go into the body of each request."""
+    try:
+        fields = json.loads(text)
+    except RecursionError:
+        raise ValueError(text) from None
+    if not isinstance(fields, dict) or _RESERVED & set(fields):
+        raise ValueError(text)
+    return fields
+
+
+_RESERVED = frozenset({"model", "messages", "stream", "n"})
+"""Fields of a request that are the suite's own."""
+_PENALTY: Reader = (numbers(float, -2, 2), "a number from -2 to 2")
+
 _PRICE: Reader = (numbers(float, 0, 1e6), "USD for a million tokens, from 0 to 1,000,000")
-_PRICES: Mapping[str, Reader] = {"price_in": _PRICE, "price_out": _PRICE}
+_PRICES: Mapping[str, Reader] = {"price_in": _PRICE, "price_out": _PRICE, "price_cached": _PRICE}
+
+SENT_AS_GIVEN: Mapping[str, Reader] = {
+    "reasoning_effort": WORD,
+    "max_completion_tokens": COUNT,
+    "top_p": SHARE,
+    "top_k": COUNT,
+    "min_p": (numbers(float, 0, 1), "a number from 0 to 1"),
+    "presence_penalty": _PENALTY,
+    "frequency_penalty": _PENALTY,
+    "repetition_penalty": (numbers(float, 0, 10, above=True), "a number above 0, up to 10"),
+    "seed": (int, "a whole number"),
+    "extra_body": (
+        _object,
+        'a JSON object of further fields, such as {"verbosity": "low"}, without '
+        f"{', '.join(sorted(_RESERVED))}",
+    ),
+}
+"""Settings that go to a server as they are, and decide the answer."""
 
 CHAT_OPTIONS: Mapping[str, Reader] = {
     **_PRICES,
@@ -174,16 +261,17 @@ CHAT_OPTIONS: Mapping[str, Reader] = {
     "timeout": SECONDS,
     "total_time": SECONDS,
     "max_retries": WHOLE,
+    "batch_poll": SECONDS,
+    "batch_size": (numbers(int, 1, 50_000), "a whole number from 1 to 50000"),
     "temperature": (
         lambda text: None if text == "none" else _TEMPERATURE(text),
         "a number from 0 to 2, or none to leave it to the server",
     ),
-    "top_p": SHARE,
-    "seed": (int, "a whole number"),
     "max_tokens_field": (
         words("max_tokens", "max_completion_tokens")[0],
         "max_tokens or max_completion_tokens",
     ),
+    **SENT_AS_GIVEN,
 }
 """What every model behind HTTP takes, a judge as well."""
 
@@ -218,15 +306,15 @@ def read_options(
 
 
 def read_prices(options: Mapping[str, str], *, model: str, what: str = "model") -> Prices | None:
-    """Reads the two prices among arguments; None where there are none."""
+    """Reads the prices among arguments; None where there are none."""
     given = {name: text for name, text in options.items() if name in _PRICES}
     values = read_options(given, _PRICES, model=model, what=what)
-    if len(values) == 1:
+    if values and not {"price_in", "price_out"} <= set(values):
         raise UsageError(
             f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got "
-            "one."
+            f"{' and '.join(values)} alone."
         )
-    return (values["price_in"], values["price_out"]) if values else None
+    return Prices(**values) if values else None
 
 
 LOG_LEVELS = {

@@ -16,10 +16,10 @@ import json
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError
@@ -28,6 +28,9 @@ from medical_tasks.io.progress import Progress
 from medical_tasks.models.checkpoint import MESSAGES, check_config, hash_layout
 from medical_tasks.models.encoder import LOAD_ERRORS, engine, first_line, installed, readable
 from medical_tasks.scoring.content_overlap import REWARDS, Reward, radgraph_reward
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _INSTALL = "pip install 'radgraph==0.1.18'"
 
@@ -52,13 +55,17 @@ def f1_radgraph(
     return [found.get((reference, output), 0.0) for reference, output in pairs]
 
 
-def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[str, Any]]:
+_Annotator: TypeAlias = Callable[[list[str]], Mapping[str, Mapping[str, object]]]
+"""The package's model: from texts to their annotations, by number; what it cannot read is left out."""
+
+
+def radgraph_annotate(texts: Sequence[str], folder: str | Path) -> list[Mapping[str, object]]:
     """Finds the entities of reports and their relations, as the package gives them.
 
     A blank text has none.
     """
     place = _find(folder)
-    found: list[Mapping[str, Any]] = [{"entities": {}} for _ in texts]
+    found: list[Mapping[str, object]] = [{"entities": {}} for _ in texts]
     wanted = [number for number, text in enumerate(texts) if text.strip()]
     if not wanted:
         return found
@@ -98,7 +105,7 @@ def _find(folder: str | Path) -> RadGraphFolder:
     return find_radgraph(folder)
 
 
-def _load(place: RadGraphFolder) -> Any:
+def _load(place: RadGraphFolder) -> _Annotator:
     with _silence(), _tokenizers_as_of_old():
         try:
             package = importlib.import_module("radgraph")
@@ -108,7 +115,9 @@ def _load(place: RadGraphFolder) -> Any:
             ) from error
         with staged(place) as cache:
             try:
-                return package.RadGraph(model_type=place.kind, model_cache_dir=str(cache))
+                annotator: _Annotator = package.RadGraph(
+                    model_type=place.kind, model_cache_dir=str(cache)
+                )
             except (*LOAD_ERRORS, AttributeError, TypeError, AssertionError, EOFError) as error:
                 raise UsageError(
                     f"{place.label}: does not load with radgraph "
@@ -116,9 +125,10 @@ def _load(place: RadGraphFolder) -> Any:
                     f"{installed('transformers')} ({type(error).__name__}: {first_line(error)}). "
                     "Unpack the archive again."
                 ) from error
+            return annotator
 
 
-def _annotate(model: Any, text: str, unread: str) -> Mapping[str, Any]:
+def _annotate(model: _Annotator, text: str, unread: str) -> Mapping[str, object]:
     """Annotates one text.
 
     Of several the package returns those alone that it could read, and says so where nobody looks.
@@ -176,7 +186,7 @@ def _tokenizers_as_of_old() -> Iterator[None]:
         yield
 
 
-def _build_inputs(self: Any, tokens: Sequence[int]) -> list[int]:
+def _build_inputs(self: PreTrainedTokenizerBase, tokens: Sequence[int]) -> list[int]:
     """Puts around a piece of a text what the tokenizer puts around any."""
     made = self("a", return_special_tokens_mask=True)
     inside = [place for place, special in enumerate(made["special_tokens_mask"]) if not special]
@@ -198,7 +208,7 @@ class RadGraphFolder:
 
     place: Path
     kind: str
-    config: Mapping[str, Any]
+    config: Mapping[str, object]
 
     @property
     def label(self) -> str:
@@ -290,9 +300,11 @@ def _find_kind(given: Path, place: Path) -> str:
     return kinds[0]
 
 
-def _entry(config: Any, path: Sequence[str]) -> dict[str, Any]:
+def _entry(config: object, path: Sequence[str]) -> dict[str, object]:
     found = config
     for name in (*path, "bert"):
+        if not isinstance(found, Mapping):
+            raise TypeError(f"{name}: no mapping to look it up in")
         found = found[name]
     if not isinstance(found, dict) or not isinstance(found["model_name"], str):
         raise TypeError("no name of an encoder")

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import medical_tasks.errors as errors
@@ -43,6 +43,7 @@ from medical_tasks.models.base import (
 from medical_tasks.models.checkpoint import MESSAGES, find_checkpoint, quiet_libraries
 from medical_tasks.models.lighteval_models import (
     CPU_BATCH,
+    DEFAULT_CONTEXT,
     hf_identity,
     open_hf,
     open_vllm,
@@ -52,6 +53,8 @@ from medical_tasks.models.local_model import (
     ChoicePrompt,
     LocalSetup,
     MeasuredModel,
+    Prompt,
+    most_tokens,
     plan_chunks,
     plan_texts,
 )
@@ -62,11 +65,13 @@ from medical_tasks.models.opener import (
     VLLM_OPTIONS,
     read_options,
 )
+from medical_tasks.models.spending import in_groups
 
 _VLLM_BATCH = (
     256  # vLLM forms its own batches: as many as keep it busy, and as few as spread over workers
 )
 _TRIES = 3  # further ones of a batch whose worker died: one that kills every worker must not be asked for ever
+_ROUNDS = 4  # batches a worker between two looks at the clock, where minutes are limited
 _PURPOSE = "workers of a Ray cluster, which keeps texts in memory and spill folders; address=local starts one here"
 
 
@@ -195,6 +200,9 @@ def _shape(
     return workers, cpus, gpus
 
 
+_Made = TypeVar("_Made", Prompt, ChoicePrompt)
+
+
 class RayModel(MeasuredModel):
     """A model of which each worker of a cluster has one.
 
@@ -214,9 +222,7 @@ class RayModel(MeasuredModel):
             identity = hf_identity(setup, device="cuda" if cluster.shape[2] else "cpu")
             context, self._texts = values.get("max_length"), max(1, self._batch // 8 * 8)
             more["batch_size"] = str(self._batch)
-        context = (
-            context or setup.checkpoint.context() or 2048
-        )  # lighteval's, for a model that names none
+        context = context or setup.checkpoint.context() or DEFAULT_CONTEXT
         super().__init__(setup, identity, context=context, is_main=True)
         self.endpoint = cluster.address and f"tcp://{cluster.address}"
         self._cluster, self._chunk = cluster, values.get("chunk_size")
@@ -232,15 +238,25 @@ class RayModel(MeasuredModel):
 
         A batch's answers come as soon as it is done.
         """
-        chunks = plan_chunks(
-            self._askable(requests, self._prompt, on_result), self._chunk or self._batch
-        )
-        self._spread([[prompt.request for prompt in chunk] for chunk in chunks], on_result)
+        prompts = self._askable(requests, self._prompt, on_result)
+        for group, tell in self._groups(prompts, on_result):
+            chunks = plan_chunks(group, self._chunk or self._batch)
+            self._spread([[prompt.request for prompt in chunk] for chunk in chunks], tell)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Says how probable the continuations of each request are, longest prompts first."""
         prompts = self._askable(requests, self._choice_prompt, on_result)
-        self._spread(list(_choice_rows(prompts, self._chunk or self._texts)), on_result)
+        for group, tell in self._groups(prompts, on_result):
+            self._spread(list(_choice_rows(group, self._chunk or self._texts)), tell)
+
+    def _groups(
+        self, prompts: Sequence[_Made], on_result: OnResult
+    ) -> Iterator[tuple[list[_Made], OnResult]]:
+        """What is answered next: all, or what the ceiling admits; some batches a worker at once."""
+        size = _ROUNDS * self._cluster.shape[0] * (self._chunk or self._batch)
+        return in_groups(
+            prompts, lambda prompt: prompt.request, most_tokens, self.ceiling, on_result, size
+        )
 
     def close(self) -> None:
         """Leaves the cluster, or ends the one that was started."""

@@ -144,4 +144,7 @@ class Replica:
     losses: int = 0
     again_at: float = 0.0  # by the loop's clock; until then one that is lost is left alone
     told: bool = False  # whether the user was told that it limits requests
+    reached: bool = False  # whether it ever accepted a connection
+    answered: bool = False  # whether it ever answered a question
+    waited: int = 1  # the latest attempt at its first answer that the user was told of
     pace: Pace = field(default_factory=Pace)

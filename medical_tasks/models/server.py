@@ -111,6 +111,10 @@ class ServedModel(EndpointModel):
             return [None] * len(requests)
         return super().lengths(requests) if asks else self._measure(self._settings, requests)
 
+    def ask_in_batches(self, journal: Path) -> None:
+        """Refuses: a server of the run answers at once, and has no lower price."""
+        raise UsageError(f"--batch: {self.name} is asked one by one. Leave it out.")
+
     def start(self) -> None:
         """Starts the server when it does not run yet."""
         self._server = self._server or self._start()
@@ -139,7 +143,12 @@ class ServedModel(EndpointModel):
             timeout=self._start_timeout,
             environment={**_SILENT, **self._environment},
         )
-        print(f"starting the server of {self.name} (log: {self._log})", file=sys.stderr)
+        print(
+            f"starting the server of {self.name}, which may take up to "
+            f"start_timeout={self._start_timeout:g} s (log: {self._log})",
+            file=sys.stderr,
+            flush=True,
+        )
         server.start()
         self._settings, self.endpoint = settings, settings.base_url
         return server

@@ -11,12 +11,15 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Texts
 from medical_tasks.models.checkpoint import quiet_libraries
 from medical_tasks.spec import Item, TaskSpec
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 COPY_EXAMPLE = "copy-example"
 BASELINES = ("reference", "empty", "random", COPY_EXAMPLE)
@@ -40,6 +43,11 @@ def baseline_responses(
 
 
 def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> Iterator[str]:
+    """Answers each item with the gold of another one, drawn from its family: the last of `TaskSpec.groups`.
+
+    So a random answer has the form of a right one: for a calculator another patient's value, not
+    another calculator's. An item that is alone in its family takes any other's gold.
+    """
     kind = task.groups[-1] if task.groups else None
     families: dict[str | tuple[str, ...], list[int]] = {}
     places: list[int] = []  # each item's place in its family
@@ -102,7 +110,7 @@ def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
     return folder
 
 
-def _toy_tokenizer(texts: Sequence[str]) -> Any:
+def _toy_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerBase:
     """Byte-level BPE (nothing is unknown to it), trained on `texts`."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -132,7 +140,7 @@ def _toy_tokenizer(texts: Sequence[str]) -> Any:
     return tokenizer
 
 
-def _toy_model(tokenizer: Any) -> Any:
+def _toy_model(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -69,10 +69,21 @@ def word_metrics(
     return values
 
 
-def _scored(name: str, what: str, scorer: Any, *texts: Any) -> list[Any]:
+_Score = TypeVar("_Score")
+
+
+class _Open(Protocol):
+    """An open checkpoint, which counts what it cut."""
+
+    truncated: int
+
+    def close(self) -> None: ...
+
+
+def _scored(name: str, what: str, scorer: _Open, score: Callable[[], list[_Score]]) -> list[_Score]:
     """Scores with an open checkpoint, closes it, and says which texts were longer than it takes."""
     with closing(scorer):
-        scores: list[Any] = scorer.score(*texts)
+        scores = score()
     if scorer.truncated > 0:
         count = f"{scorer.truncated} {what} are longer than the checkpoint takes and were cut there"
         print(f"note: {name}: {count}", file=sys.stderr)
@@ -82,7 +93,8 @@ def _scored(name: str, what: str, scorer: Any, *texts: Any) -> list[Any]:
 def bertscores(folder: str | Path, layer: int, pairs: Pairs) -> list[BertScore]:
     """Computes BERTScore, not rescaled."""
     said, true = [prediction for prediction, _ in pairs], [reference for _, reference in pairs]
-    return _scored("bertscore", "texts", open_bertscore(folder, layer=layer), said, true)
+    scorer = open_bertscore(folder, layer=layer)
+    return _scored("bertscore", "texts", scorer, lambda: scorer.score(said, true))
 
 
 _LAYERS: Final = {("deberta", 48): 40, ("roberta", 24): 17, ("distilbert", 6): 5}
@@ -124,7 +136,7 @@ def concept_pairs(
     return [(known[reference], known[prediction]) for prediction, reference in pairs]
 
 
-def medcon_identity(folder: str, variant: str) -> dict[str, Any]:
+def medcon_identity(folder: str, variant: str) -> dict[str, object]:
     """Says what decides MEDCON's numbers."""
     with UmlsIndex(Path(folder).expanduser()) as index:
         told = index.info
@@ -141,10 +153,17 @@ def medcon_identity(folder: str, variant: str) -> dict[str, Any]:
 def alignscores(given: str, pairs: Pairs) -> list[float]:
     """Computes AlignScore of each prediction, the claim, by its reference, the context."""
     said, true = [prediction for prediction, _ in pairs], [reference for _, reference in pairs]
-    return _scored("alignscore", "pairs", open_alignscore(**_align_files(given)), true, said)
+    scorer = open_alignscore(**_align_files(given))
+    return _scored("alignscore", "pairs", scorer, lambda: scorer.score(true, said))
 
 
-def align_identity(given: str) -> dict[str, Any]:
+def bleurts(folder: str, pairs: Pairs) -> list[float]:
+    """Computes BLEURT."""
+    scorer = open_bleurt(folder)
+    return _scored("bleurt", "texts", scorer, lambda: scorer.score(_turned(pairs)))
+
+
+def align_identity(given: str) -> dict[str, object]:
     """Says what decides AlignScore's numbers."""
     return {**alignscore_identity(**_align_files(given)), "mode": "nli_sp"}
 
@@ -192,20 +211,21 @@ class ModelMetric:
     given: str  # what its argument is
     compute: Callable[[str, Pairs], list[float]]
     identity: Callable[
-        [str], Mapping[str, Any]
+        [str], Mapping[str, object]
     ]  # what decides its numbers, for the recipe; loads no weights
     limits: tuple[float, float] | None = (0.0, 1.0)
     unit: str = ""  # as `MetricSpec.unit`
 
 
-_COSINE: Final[Any] = {"limits": (-1.0, 1.0), "unit": "cosine"}
+_COSINES: Final = (-1.0, 1.0)
 MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     "bertscore": ModelMetric(
         "bertscore",
         "FOLDER or FOLDER@LAYER, an encoder's checkpoint",
         lambda given, pairs: [score.f1 for score in bertscores(*checkpoint_layer(given), pairs)],
         lambda given: bertscore_identity(*checkpoint_layer(given)),
-        **_COSINE,
+        limits=_COSINES,
+        unit="cosine",
     ),
     "umls": ModelMetric(
         "medcon",
@@ -222,7 +242,7 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     "bleurt": ModelMetric(
         "bleurt",
         "FOLDER, a BLEURT checkpoint",
-        lambda folder, pairs: _scored("bleurt", "texts", open_bleurt(folder), _turned(pairs)),
+        bleurts,
         bleurt_identity,
         limits=None,
         unit="score",
@@ -239,7 +259,8 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
             f"FOLDER, a {of} checkpoint",
             partial(similarities, name),
             embedder_identity,
-            **_COSINE,
+            limits=_COSINES,
+            unit="cosine",
         )
         for name, of in (("sentence_bert", "Sentence-BERT"), ("clinical_bert", "ClinicalBERT"))
     },

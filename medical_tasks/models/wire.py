@@ -20,7 +20,6 @@ import logging
 import re
 import ssl
 import sys
-import urllib.request
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -35,6 +34,7 @@ from medical_tasks.guard.addresses import is_loopback_host, is_loopback_number, 
 from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, Reply
 from medical_tasks.models.checkpoint import MESSAGES
+from medical_tasks.models.knock import TRIES, proxy_for, say_waiting, unreachable
 from medical_tasks.models.replica import Replica
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ _REFUSED: Final = ("rate limited", "quota exhausted", "prompt too long", chat_re
 # A base URL that does not end in its version has its addresses all in one place.
 _VERSION: Final = re.compile(r"(?<=[^/])/v\d[^/]*$")
 _SOCKET_HOST: Final = "http://localhost"  # what a server on a unix socket is called
-_HTTP_LOGGERS: Final = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
+_HTTP_LOGGERS: Final = ("anthropic", "httpcore", "httpcore2", "httpx", "httpx2", "openai")
 _USER: Final = re.compile(r"//[^/@]*@")
 
 
@@ -81,8 +81,10 @@ class Exchange:
     `Wire.send` finds it by `EXCHANGE`, since the library hands nothing through.
     """
 
-    path: str  # below the base URL, or with `/../` beside its version
-    read: Callable[[str], object]  # makes the result of a body, or raises AttemptError
+    # below the base URL, or with `/../` beside its version; "" for the one that the library asks at
+    path: str
+    read: Callable[[str, Mapping[str, str]], object]
+    """Makes the result of a success, its body and its headers, or raises AttemptError."""
     texts: Sequence[str]  # what is sent, of which no failure tells
     spending: Spending | None
     deadline: asyncio.Timeout = field(init=False)
@@ -122,10 +124,28 @@ class Wire(DefaultAsyncHttpxClient):
         self._doors = {url: open_http(url, settings.purpose) for url in settings.addresses}
 
     async def meet(self) -> None:
-        """Asks replicas that are new what they serve."""
+        """Finds out that a server is there; asks replicas that are new what they serve."""
+        if not any(replica.reached for replica in self._replicas):
+            await self._reach()
         new = [each for each in self._replicas if each.serves is None and not each.trouble]
         if len(self._replicas) > 1:
             await asyncio.gather(*map(self._meet, new))
+
+    async def _reach(self) -> None:
+        """Ends the run when no server accepts a connection."""
+        doors = {proxy_for(replica.url) or replica.url: replica for replica in self._replicas}
+        named = {_USER.sub("//", url): url for url in doors}
+        tries = min(TRIES, self._settings.max_retries + 1)
+        troubles = await unreachable(list(named), tries)
+        if troubles:
+            several = len(troubles) > 1 or set(troubles) != {self._settings.base_url}
+            said = [
+                f"{url}: {trouble}" if several else trouble for url, trouble in troubles.items()
+            ]
+            detail = f"{'; '.join(said)}; given up after {tries} attempts"
+            raise Ended(AttemptError("connection", detail, retry=False, every_call=True))
+        for replica in self._replicas:
+            replica.reached = True
 
     async def aclose(self) -> None:
         """Ends the connections."""
@@ -152,12 +172,14 @@ class Wire(DefaultAsyncHttpxClient):
                 call.failure = failure
                 if failure.reason != "rate limited":
                     replica.pace.taken()
+                    self._say_waiting(call, replica, failure)
                     return self._failed(replica, failure)
                 alone += alone >= _SHARED or replica.pace.answers > answers
                 answers = replica.pace.answers
                 await self._hold(call, replica, left, failure, alone)
             else:
                 replica.pace.taken()
+                replica.answered = True
                 return response
 
     async def _hold(
@@ -199,6 +221,16 @@ class Wire(DefaultAsyncHttpxClient):
             raise http.ReadError(failure.reason)
         return failure.response  # it reads there how long the server asks it to wait
 
+    def _say_waiting(self, call: Exchange, replica: Replica, failure: AttemptError) -> None:
+        """Says, once for all calls, that there is a further attempt at the very first answer."""
+        tries, attempt = self._settings.max_retries + 1, call.sent + 1
+        again = failure.retry and replica.waited < attempt <= tries
+        if replica.answered or not again:
+            return
+        replica.waited = attempt
+        own = failure.reason in OWN_WORDS
+        say_waiting(replica.url, failure.detail if own else failure.reason, attempt, tries)
+
     async def _admit(self, call: Exchange) -> None:
         """Asks the budget for one request."""
         if call.spending is None:
@@ -215,24 +247,25 @@ class Wire(DefaultAsyncHttpxClient):
         headers = {name: value for name, value in request.headers.items() if name != "host"}
         sent = door.build_request(
             request.method,
-            _address(replica.url, call.path),
+            _address(replica.url, call.path or request.url.raw_path.decode()),
             headers=headers,
-            content=request.content,
+            content=await request.aread(),
             extensions=request.extensions,
         )
         call.sent += 1
-        used: int | None = None
+        reply: Reply | None = None
+        free = False
         try:
             response = await self._exchange(replica, sent, self._settings.timeout, call.texts)
-            call.result = call.read(response.text)
-            used = _total(call.result)
+            call.result = call.read(response.text, response.headers)
+            reply = call.result if isinstance(call.result, Reply) else None
         except AttemptError as failure:
             reason = failure.reason
-            used = 0 if reason.startswith("http ") or reason in _REFUSED else None
+            free = reason.startswith("http ") or reason in _REFUSED
             raise
         finally:
             if call.spending is not None:
-                call.spending.settle(used)
+                call.spending.settle(reply, free=free)
         return response
 
     async def _exchange(
@@ -257,7 +290,11 @@ class Wire(DefaultAsyncHttpxClient):
             detail = f"no complete answer within {limit:.3g} s"
             raise AttemptError("timeout", detail, retry=True) from None
         except (http.HTTPError, ssl.SSLError, OSError) as error:
-            raise AttemptError("connection", _broken(error, texts), retry=True) from None
+            # No certificate becomes another one: what is wrong with it is told at once.
+            hopeless = len(self._replicas) == 1 and not replica.answered and _is_tls(error)
+            raise AttemptError(
+                "connection", _broken(error, texts), retry=not hopeless, every_call=hopeless
+            ) from None
         finally:
             replica.in_flight -= 1
         if response.is_success:
@@ -376,6 +413,15 @@ def _address(base_url: str, path: str) -> str:
     return base + path
 
 
+def _is_tls(error: BaseException | None) -> bool:
+    """Whether a connection failed as it was to be encrypted."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def _broken(cause: BaseException, sent: Sequence[str]) -> str:
     """Says how a connection broke.
 
@@ -388,40 +434,19 @@ def _broken(cause: BaseException, sent: Sequence[str]) -> str:
     return f"{kind}: {words}"
 
 
-def _total(reply: object) -> int | None:
-    if not isinstance(reply, Reply) or reply.prompt_tokens is None or reply.output_tokens is None:
-        return None
-    return reply.prompt_tokens + reply.output_tokens
-
-
-def proxy_for(base_url: str) -> str | None:
-    """Returns the proxy that the environment names for an address, None for none."""
-    address = read_address(base_url)
-    if address is None or not address.host or is_loopback_host(base_url):
-        return None
-    if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(address.host):
-        return None
-    proxies = urllib.request.getproxies()
-    found = proxies.get(address.scheme) or proxies.get("all")
-    return found if found is None or "://" in found else f"http://{found}"
-
-
 def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     """Opens a client for one endpoint.
 
     Raises RefusedError when the environment's proxy may not see the text.
     """
     if policy.protecting():
-        # A server's status line and headers may repeat what it was sent, and these libraries log
-        # both.
-        for name in _HTTP_LOGGERS:
-            logging.getLogger(name).setLevel(logging.WARNING)
+        quiet_requests()
     address = read_address(base_url)
     settings: dict[str, Any] = {
         "follow_redirects": False,
         "trust_env": not is_loopback_host(base_url),
     }
-    settings["event_hooks"] = {"request": [_asks_guard(base_url, purpose)]}
+    settings["event_hooks"] = {"request": [asks_guard(base_url, purpose)]}
     if address is not None and address.socket:
         settings["transport"] = http.AsyncHTTPTransport(
             uds=address.socket,
@@ -446,7 +471,14 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     return DefaultAsyncHttpxClient(**settings)
 
 
-def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
+def quiet_requests() -> None:
+    """Has HTTP libraries log no more than warnings: a status line and headers may repeat what was sent."""
+    for name in _HTTP_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
+    """Makes the hook of an HTTP client that has the guard decide about each request's address."""
     address = read_address(base_url)
     on_socket = address is not None and bool(address.socket)
 

@@ -6,11 +6,10 @@ also once the package was imported.
 
 import sys
 from types import ModuleType
-from typing import Any
 
 
 class _Called(ModuleType):
-    def __call__(self, *runs: Any, **options: Any) -> Any:
+    def __call__(self, *runs: object, **options: object) -> object:
         from importlib import import_module
 
         return import_module("medical_tasks.api").report(*runs, **options)

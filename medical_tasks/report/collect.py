@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import dataset_spec, tasks
@@ -399,7 +399,7 @@ def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
     if private:
         value, votes, text = redact_value(value), redact_value(votes), ""
         unscored = unscored and redact_reason(unscored)
-    several: Sequence[Any] = votes if isinstance(votes, list) and len(votes) > 1 else ()
+    several: Sequence[object] = votes if isinstance(votes, list) and len(votes) > 1 else ()
     return ReportVerdict(
         id=line["id"][len(item) :].strip("/"),
         value=cut_middle(_text(value), NOTE_LENGTH),

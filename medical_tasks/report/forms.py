@@ -97,6 +97,7 @@ class Entry(OpenForm):
     breakdown: Breakdown
     recipe: Recipe
     cut_at_length: Count = 0
+    thought_only: Count = 0
     shortened: Count = 0
     usage: Usage | None = None
     judge: Judge | None = None

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup as Markup  # re-exported
 
@@ -54,7 +54,7 @@ def _environment() -> Environment:
     return environment
 
 
-def rendered(template: str, *, room: str = "report", **values: Any) -> Markup:
+def rendered(template: str, *, room: str = "report", **values: object) -> Markup:
     """Fills a template of a room's `templates/`."""
     return Markup(_environment().get_template(f"{room}/templates/{template}").render(values))
 

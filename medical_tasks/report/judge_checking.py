@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks._version import __version__
 from medical_tasks.catalog import benchmarks, tasks
@@ -31,6 +31,7 @@ from medical_tasks.options import JudgeCheck
 from medical_tasks.runs.folder import RunFolder, default_folder, is_main_process, open_run_folder
 from medical_tasks.runs.judge_arguments import each_judge, judge_request
 from medical_tasks.runs.judging import JudgeRequest, open_session_in
+from medical_tasks.runs.results import Json
 
 CHECK_FILE: Final = "check.json"
 
@@ -50,15 +51,15 @@ class CheckedJudges:
             the choice.
     """
 
-    checks: Mapping[str, Mapping[str, Any]]
+    checks: Mapping[str, Json]
     failed: Mapping[str, str]
-    choice: Mapping[str, Any]
+    choice: Json
     files: tuple[Path, ...] = ()
 
 
-def _earlier_checks(arguments: JudgeCheck, judges: Collection[str]) -> dict[str, Any]:
+def _earlier_checks(arguments: JudgeCheck, judges: Collection[str]) -> dict[str, Json]:
     """Reads the checks to compare with, by names that none of the judges has."""
-    checks: dict[str, Any] = {}
+    checks: dict[str, Json] = {}
     for _, _, check in map(read_check, arguments.compare):
         if check["set"].partition("_")[0] != arguments.set:
             raise UsageError(
@@ -97,7 +98,7 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
         len(judges) == 1 and not checks,
         any(subject.access != "open" for subject in known.subjects),
     )
-    made, failed = dict[str, dict[str, Any]](), dict[str, str]()
+    made, failed = dict[str, Json](), dict[str, str]()
     with policy.protect(known.subjects, policy.attestation_from(arguments)):
         if judges:  # not for earlier checks alone
             chosen = known.read(asked)
@@ -184,14 +185,17 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
 
 def _judges(
     arguments: JudgeCheck, known: CheckSetSource
-) -> dict[str, tuple[JudgeRequest, Path, dict[str, Any]]]:
+) -> dict[str, tuple[JudgeRequest, Path, dict[str, object]]]:
     """What is asked of each judge, and the folder of its check with its settings, by the judge's name."""
     task = (
         known.task(arguments.format)
         if known.task
         else next(each for each in tasks().values() if each.judge)
     )
-    several, found = each_judge(arguments), dict[str, tuple[JudgeRequest, Path, dict[str, Any]]]()
+    several, found = (
+        each_judge(arguments),
+        dict[str, tuple[JudgeRequest, Path, dict[str, object]]](),
+    )
     for one in several:
         request = (
             judge_request(one, [task], prompts=arguments.prompts, upstream=arguments.upstream)
@@ -199,7 +203,7 @@ def _judges(
         )
         # Not how much is asked, nor whether in batches: what is in the store is never asked again.
         identity = {name: value for name, value in request.identity.items() if name != "mode"}
-        settings: dict[str, Any] = {"check": arguments.set, "judge": identity}
+        settings: dict[str, object] = {"check": arguments.set, "judge": identity}
         if "format" in known.takes:
             settings["format"] = arguments.format or "open"
         if any(settings == others for _, _, others in found.values()):
@@ -224,7 +228,7 @@ def _checked(
     chosen: CheckSet,
     request: JudgeRequest,
     folder: Callable[[], RunFolder],
-) -> dict[str, Any]:
+) -> Json:
     """Asks the judge and makes the content of check.json."""
     from medical_tasks.judges.check_figures import (
         check_figures,
@@ -234,12 +238,9 @@ def _checked(
         same_labels,
     )
 
-    opening: dict[str, Any] = {
-        "args": request.args,
-        "options": request.options,
-        "label": arguments.set,
-    }
-    with open_session_in(folder, request.name, **opening) as session:
+    with open_session_in(
+        folder, request.name, args=request.args, options=request.options, label=arguments.set
+    ) as session:
         began = time.monotonic()
         if arguments.style is not None and session.reads == "pair":
             raise UsageError(
@@ -247,7 +248,7 @@ def _checked(
                 "Leave it out."
             )
         labels, unscored = labels_of(chosen.ask(session, request.mode, False))
-        usage, beside = session.usage, dict[str, Any](single_vs_batched=None)
+        usage, beside = session.usage, dict[str, object](single_vs_batched=None)
         # Other ways of asking, by what their comparison with these labels is called.
         ways: dict[str, tuple[JudgeSession, Mode, bool]] = {}
         if request.mode == "batched":

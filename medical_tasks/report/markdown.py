@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medical_tasks.io.files import WholeFile
 from medical_tasks.report.html_parts import Markup, assets_text
@@ -95,7 +95,7 @@ def render_report(data: ReportData) -> str:
     )
 
 
-def filled(template: str, *, finalize: Callable[[Any], Any] | None = None, **values: Any) -> str:
+def filled(template: str, *, finalize: Callable[[str], str] | None = None, **values: object) -> str:
     """Makes a document of a template.
 
     `finalize` makes what is put into one inert, where it is no Markdown.
@@ -105,7 +105,7 @@ def filled(template: str, *, finalize: Callable[[Any], Any] | None = None, **val
 
 
 @cache
-def _environment(finalize: Callable[[Any], Any]) -> Environment:
+def _environment(finalize: Callable[[object], object]) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -75,6 +75,9 @@ class Row:
     tags: Sequence[str] = ()
 
 
+_Cell = TypeVar("_Cell")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Table:
     """A table.
@@ -110,7 +113,7 @@ class Table:
         """The same table without a column."""
         index = next(n for n, column in enumerate(self.columns) if column.name == name)
 
-        def rest(cells: Sequence[Any]) -> list[Any]:
+        def rest(cells: Sequence[_Cell]) -> list[_Cell]:
             return [*cells[:index], *cells[index + 1 :]]
 
         rows = [replace(row, cells=rest(row.cells)) for row in self.rows]

@@ -10,11 +10,12 @@ A cell says what is shown and what it is sorted by; a drawing is made only where
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from medical_tasks.io.untrusted import is_number
 from medical_tasks.report.entries import Entry, Metric
 from medical_tasks.report.page_data import ReportTask
 from medical_tasks.report.plots import (
@@ -37,6 +38,7 @@ from medical_tasks.runs.numbers import (
     unclear_counts,
     valued,
 )
+from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.spec import Plot
 from medical_tasks.spec import Table as OwnTable
@@ -64,6 +66,7 @@ _BOUNDS: Final = Column(
 )
 _BETTER: Final = Column(name="better", label="Better")
 _NUMBERS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
+BY_SOURCE: Final = "(reported by the source)"
 _FILTER_FROM: Final = 9
 """Rows from which on a table offers to filter them."""
 
@@ -159,6 +162,11 @@ def metrics_table(tasks: Sequence[ReportTask], *, id: str) -> Table:  # noqa: A0
     names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
     rows = [
         _metric_row(task, name) for name in names for task in tasks if name in task.entry["metrics"]
+    ]
+    rows += [
+        [label, task.run, value, *[""] * 6]
+        for task in tasks
+        for label, value in reported_figures(task.entry)
     ]
     metric = replace(_METRIC, header=True)
     run = replace(_RUN, facet=False)
@@ -354,6 +362,29 @@ def points_table(plot: Plot) -> Table:
     return plain_table("", (plot.x_label, f"{plot.y_label} %", "interval", "n"), rows)
 
 
+def reported_figures(entry: Entry) -> list[tuple[str, str]]:
+    """The figures that the source of imported answers reports, as it names and scales them."""
+    return [(f"{name} {BY_SOURCE}", value) for name, value in _of_source(entry)]
+
+
+def reported_said(entry: Entry) -> str:
+    """The same figures in one line, such as `medcalc_bench_accuracy 0.210`."""
+    return ", ".join(f"{name} {value}" for name, value in _of_source(entry))
+
+
+def _of_source(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Names and written values; an entry may be a stranger's."""
+    figures = entry.get("reported")
+    for figure in figures if isinstance(figures, list) else ():
+        if isinstance(figure, Mapping) and is_number(figure.get("value")):
+            yield one_line(str(figure.get("metric"))), source_figure(figure["value"])
+
+
+def source_figure(value: float) -> str:
+    """Writes a figure of unknown scale: 0.210, 21.04, 1234."""
+    return f"{value:.3f}" if abs(value) <= 1 else f"{value:.4g}"
+
+
 def results_table(entries: Sequence[tuple[str, Entry]]) -> Table:
     """A row a model, task and metric, of runs of several models; entries with the task's name.
 
@@ -369,6 +400,9 @@ def results_table(entries: Sequence[tuple[str, Entry]]) -> Table:
         for key, metric in entry["metrics"].items():
             cells = [model, name, metric_label(key, metric), valued(metric), interval(metric)]
             cells += [str(metric["n"]), coverage(entry, metric), bounds(metric)]
+            rows.append(Row(cells if with_bounds else cells[:-1]))
+        for label, value in reported_figures(entry):
+            cells = [model, name, label, value, *[""] * 4]
             rows.append(Row(cells if with_bounds else cells[:-1]))
     texts = [Column(name="model", label="Model"), Column(name="task", label="Task"), _METRIC]
     numbers = [_VALUE, _INTERVAL, _N, _SCORED, _BOUNDS][: 5 if with_bounds else 4]

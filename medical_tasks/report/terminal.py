@@ -5,18 +5,20 @@ from __future__ import annotations
 from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
 from medical_tasks.judges.budget import foreseen_said
-from medical_tasks.models.usage import usage_said
+from medical_tasks.models.refusals import LEFT_OUT
+from medical_tasks.models.usage import prices_of, usage_said
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
-from medical_tasks.report.tables import results_table
+from medical_tasks.report.tables import reported_said, results_table
 from medical_tasks.runs.comparability import paper_lines
+from medical_tasks.runs.imported import MATCHED_BY
 from medical_tasks.runs.numbers import (
     bounds,
     unclear_counts,
     unclear_notes,
     value_notes,
 )
-from medical_tasks.runs.recipes import NO_SAMPLE
+from medical_tasks.runs.recipes import NO_SAMPLE, mapping, one_line
 from medical_tasks.runs.results import Json
 from medical_tasks.spec import UNANSWERED
 
@@ -56,7 +58,7 @@ def text_table(table: Table) -> list[str]:
 
 def entry_notes(entry: Entry) -> list[str]:
     """The sentences below a task's numbers, apart from those on items without a score."""
-    notes = [*_judge(entry), *unclear_notes(entry), *value_notes(entry)]
+    notes = [*_imported(entry), *_judge(entry), *unclear_notes(entry), *value_notes(entry)]
     if entry.get("usage"):
         notes.append(f"model: {usage_said(entry['usage'])}.")
     recipe = entry["recipe"]
@@ -81,6 +83,17 @@ def entry_notes(entry: Entry) -> list[str]:
         notes.append(
             f"{entry['cut_at_length']:,} answers were cut at the length limit (--max-new-tokens)."
         )
+    if entry.get("thought_only"):
+        notes.append(
+            f"WARNING: {entry['thought_only']:,} answers are EMPTY, since reasoning used up all "
+            "tokens allowed. They count as wrong. Allow more: --max-new-tokens 16384."
+        )
+    if adapted := (recipe.get("generation") or {}).get("adapted"):
+        said = ", ".join(
+            f"{name} ({'left out' if change == LEFT_OUT else f'sent as {change}'})"
+            for name, change in adapted.items()
+        )
+        notes.append(f"the server refuses {said}.")
     if entry.get("shortened"):
         rule = recipe["truncation"]["rule"]
         notes.append(
@@ -88,6 +101,27 @@ def entry_notes(entry: Entry) -> list[str]:
             f"model's context ({rule})."
         )
     return notes
+
+
+def _imported(entry: Entry) -> list[str]:
+    """Where imported answers come from, what is not known of them, and their source's figures."""
+    origin = mapping(entry["recipe"].get("imported"))
+    if not origin:
+        return []
+    ways = {str(way): count for way, count in mapping(origin.get("matched")).items()}
+    matched = [f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways]
+    lost = sum(count for way, count in ways.items() if way not in MATCHED_BY)
+    harness = one_line(str(origin.get("harness") or origin.get("kind")))
+    stated = [
+        one_line(str(origin[name]), 300) for name in ("address", "licence") if origin.get(name)
+    ]
+    where = f" ({', '.join(stated)})" if stated else ""
+    said = f"imported from {harness}{where}, matched with items: {', '.join(matched) or 'none'}"
+    said += f"; {lost:,} left out" if lost else ""
+    if unknown := ", ".join(map(str, origin.get("unknown") or ())):
+        said += f"; not known here: {unknown}"
+    notes = [f"{said}."]
+    return [*notes, f"reported by the source: {reported_said(entry) or 'nothing'}."]
 
 
 def _judge(entry: Entry) -> list[str]:
@@ -116,9 +150,8 @@ def _judge(entry: Entry) -> list[str]:
     usage, foreseen = judge.get("usage"), judge.get("forecast")
     notes = ["; ".join(parts) + ".", judge["check"]]
     if usage and usage["requests"]:
-        prices = None if usage["price_in"] is None else (usage["price_in"], usage["price_out"])
         forecast = (
-            f"; forecast with nothing in the store: {foreseen_said(foreseen, prices)}"
+            f"; forecast with nothing in the store: {foreseen_said(foreseen, prices_of(usage))}"
             if foreseen
             else ""
         )

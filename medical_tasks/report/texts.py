@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.task_data import TaskData, run_data
@@ -56,7 +55,10 @@ def report_items(
     cannot give a text away.
     """
     items = []
-    same: dict[Any, Any] = {}  # many items are in the same groups and have the same values
+    # Many items are in the same groups, and have the same values and notes.
+    same_groups: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+    same_values: dict[tuple[tuple[str, float | None], ...], dict[str, float | None]] = {}
+    same_notes: dict[str, str] = {}
     for row in rows:
         shown, digest = dict(row), str(row.get(DIGEST) or "")
         answer = texts.answers.get(row["id"])
@@ -74,12 +76,12 @@ def report_items(
             cut_middle(str(shown.get(name) or ""), NOTE_LENGTH)
             for name in ("parsed", "why", "unscored", "unclear")
         )
-        parsed, why, unscored, unclear = (same.setdefault(note, note) for note in notes)
+        parsed, why, unscored, unclear = (same_notes.setdefault(note, note) for note in notes)
         items.append(
             ReportItem(
                 id=row["id"],
-                groups=same.setdefault(groups, dict(groups)),
-                values=same.setdefault(values, dict(values)),
+                groups=same_groups.setdefault(groups, dict(groups)),
+                values=same_values.setdefault(values, dict(values)),
                 question=texts.questions.get(row["id"], ""),
                 answer=_showable(answer or ""),
                 gold=texts.golds.get(row["id"], ""),

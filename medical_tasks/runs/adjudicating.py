@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.catalog import dataset_spec, task_spec
 from medical_tasks.data.dataset_source import file_sha256
@@ -217,7 +217,7 @@ def reading_question(unclear: UnclearAnswer) -> Question:
     keys = {"reading": _READING}
     words = _words(unclear.answer)
 
-    def taken(value: Json) -> Any:
+    def taken(value: Json) -> object:
         reading = " ".join((value["reading"] or "").split())
         strange = _words(reading) - words
         return (
@@ -235,7 +235,7 @@ def reading_question(unclear: UnclearAnswer) -> Question:
     )
 
 
-def _is_line(value: Any) -> bool:
+def _is_line(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST_READING and "\n" not in value.strip()
 
 
@@ -334,7 +334,8 @@ def _judge_request(arguments: Adjudicate, tasks: Sequence[TaskSpec]) -> JudgeReq
         judged = [replace(task, judge=True) for task in tasks]
         return judge_request(arguments, judged, upstream=arguments.upstream)
     options = ("judge_args", "votes", "judge_reply_tokens", "max_judge_calls", "max_judge_tokens")
-    chosen = [name for name in (*options, "forecast") if getattr(arguments, name)]
+    switches = ("judge_batch", "forecast")
+    chosen = [name for name in (*options, *switches) if getattr(arguments, name)]
     if chosen:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
         raise UsageError(f"{names}: no judge is asked. Give --judge MODEL, or leave it out.")

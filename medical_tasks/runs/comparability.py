@@ -22,6 +22,7 @@ NO_OFFICIAL_FIGURES: Final = (
     "no official figures: the judge was asked with this suite's prompts (--prompts official "
     "--upstream DIR asks with the authors')"
 )
+NO_JUDGE: Final = "no official figures: no judge was asked"
 NO_PROMPTS_READ: Final = "no official figures: the judge reads no prompts, the authors' neither"
 _NOT_KNOWN: Final = "not known (an earlier version made these results; score the answers again)"
 _BASELINE: Final = "baseline/"
@@ -62,6 +63,7 @@ def comparability(task: TaskSpec, entry: Entry) -> Comparability:
     official = ""
     if any(map(task.needs_official_prompts, task.metrics)) and not asked_officially(judge):
         official = NO_PROMPTS_READ if _prompts(judge) == "official" else NO_OFFICIAL_FIGURES
+        official = official if judge else NO_JUDGE
     differences = tuple(_differences(task, entry))
     reasons = differences or tuple(_shared(task, entry))
     return Comparability(comparable=not differences, reasons=reasons, official=official)
@@ -122,7 +124,10 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
         return
     if paper.differs:
         yield paper.differs
-    yield from _prompts_differ(task, paper, entry)
+    if imported := _recipe(entry, "imported"):
+        yield f"imported from {short(imported.get('kind'))}, which asked in its own way"
+    else:
+        yield from _prompts_differ(task, paper, entry)
     if paper.judges:
         yield from _judge_differs(paper, judge)
     yield from _items_differ(task, paper, entry)
@@ -148,6 +153,9 @@ def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterat
 
 
 def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
+    if not judge:
+        yield "no judge was asked"
+        return
     if _prompts(judge) != "official":
         yield "the judge was asked with own prompts"
     elif not asked_officially(judge):

@@ -11,9 +11,9 @@ import hashlib
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.dataset_store import split_names
@@ -31,15 +31,26 @@ from medical_tasks.guard.private_store import SETTINGS_FILE
 from medical_tasks.io.cell_forms import table_choice
 from medical_tasks.io.output import tell
 from medical_tasks.models.base import processes
+from medical_tasks.models.batch_journal import JOURNAL, note_left
+from medical_tasks.models.budget import Ceiling, RunBudget
 from medical_tasks.models.opener import (
+    check_batch,
     check_repeats,
     deciding_args,
     full_name,
     is_local,
+    read_prices,
 )
-from medical_tasks.models.opening import open_model
+from medical_tasks.models.opening import open_model, open_unloaded
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
-from medical_tasks.options import Run, Score, read_settings
+from medical_tasks.options import (
+    Run,
+    Score,
+    WithCeilings,
+    option_name,
+    parameters,
+    read_settings,
+)
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import (
@@ -49,6 +60,14 @@ from medical_tasks.runs.folder import (
     is_main_process,
     locked,
     open_run_folder,
+)
+from medical_tasks.runs.forecasting import TaskForecast, forecast_said, forecast_task
+from medical_tasks.runs.imported import (
+    IMPORTED,
+    PublishedSource,
+    answered_of,
+    is_imported,
+    keep_answers,
 )
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, RunJudge, check_request, opens_early, run_judge
@@ -66,6 +85,7 @@ from medical_tasks.runs.results import (
     read_results,
 )
 from medical_tasks.runs.runner import (
+    ANSWER,
     Adjudication,
     AnsweredTask,
     RoleChoice,
@@ -95,12 +115,50 @@ def evaluate(arguments: Run) -> Path | None:
         return _evaluated(arguments, tasks, specs)
 
 
-def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+class RunForecast(TypedDict):
+    """What a run would take, and what was not asked for that."""
+
+    model: str
+    tasks: dict[str, TaskForecast]  # those that ask the model
+
+
+def _foreseen(setup: _Setup, store: Path | None) -> RunForecast:
+    """The forecast of a run, but for the answers that a store has."""
+    asking = [task for task in setup.tasks if not task.baseline]
+    if setup.name.startswith(BASELINE) or not asking:
+        return RunForecast(model=setup.name, tasks={})
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        contextlib.closing(
+            open_unloaded(setup.name, setup.options.model_args, log_dir=Path(scratch))
+        ) as model,
+    ):
+        forecasts = {
+            task.name: forecast_task(task, setup.data[task.name], model, setup.options, store)
+            for task in asking
+        }
+    return RunForecast(model=setup.name, tasks=forecasts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Setup:
+    """A run before anything is opened: what is asked of whom, and the settings of its folder."""
+
+    name: str
+    tasks: Sequence[TaskSpec]
+    data: Mapping[str, TaskData]
+    options: RunOptions
+    judge: JudgeRequest | None
+    settings: JsonDict
+
+
+def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     name = full_name(arguments.model)
     model_args = dict(arguments.model_args)
     check_repeats(name, model_args, arguments.repeats)
     task_args = checked_task_args(arguments.task_args, tasks)
     roles = read_roles(arguments.role, tasks, model=name)
+    budget = _budget(arguments, name, model_args, roles)
     judge = judge_request(arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream)
     drawn = read_drawn(arguments, max_samples=arguments.max_samples)
     _check_one(subset=drawn, repeats=arguments.repeats > 1, calibration=arguments.calibration)
@@ -127,26 +185,85 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         task_args=task_args,
         truncate=arguments.truncate,
         role_choices=roles,
+        budget=budget,
+        batch=arguments.batch,
     )
-    if judge is not None and judge.options.forecast:
-        if not is_main_process():
-            return None
-        _forecast(judge, _references(tasks, data, options))
-        once = " for each repeat" if options.repeats > 1 else ""
-        tell(
-            f"This is{once} with the reference answers in place of the model's. No judge was "
-            "asked, nothing is written."
-        )
-        return None
+    if options.batch:
+        check_batch(name, "--batch")
+        policy.require_no_batch("--batch")
+    if judge is not None and judge.options.batch:
+        policy.require_no_batch("--judge-batch")
     settings = _settings(name, tasks, data, options, judge)
     settings |= {"shard": arguments.shard} if arguments.shard is not None else {}
     settings |= {"subset": list(drawn)} if drawn is not None else {}
-    private = any(not policy.text_allowed(spec) for spec in specs.values())
-    folder = open_run_folder(
-        arguments.out or default_folder(name, settings), settings, private=private
+    return _Setup(
+        name=name, tasks=tasks, data=data, options=options, judge=judge, settings=settings
     )
+
+
+def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
+    setup = _set_up(arguments, tasks, specs)
+    path = arguments.out or default_folder(setup.name, setup.settings)
+    if arguments.forecast:
+        if is_main_process():
+            _tell_forecasts(setup, path)
+        return None
+    private = any(not policy.text_allowed(spec) for spec in specs.values())
+    folder = open_run_folder(path, setup.settings, private=private)
     with locked(folder):
-        return _finished(name, model_args, tasks, data, folder, options, judge)
+        return _finished(
+            setup.name,
+            dict(setup.options.model_args),
+            tasks,
+            setup.data,
+            folder,
+            setup.options,
+            setup.judge,
+        )
+
+
+def _tell_forecasts(setup: _Setup, path: Path) -> None:
+    """Says what answering and judging would take, but for what a run in the folder has."""
+    foreseen = _foreseen(setup, _kept(path))
+    said = forecast_said(setup.name, foreseen["tasks"]) or f"{setup.name} is asked nothing."
+    tell(said, foreseen)
+    if setup.judge is not None:
+        _forecast(setup.judge, _references(setup.tasks, setup.data, setup.options))
+        once = " for each repeat" if setup.options.repeats > 1 else ""
+        tell(f"Judging is{once} with the reference answers in place of the model's.")
+    tell("Nobody was asked, nothing is written.")
+
+
+def _budget(
+    arguments: WithCeilings,
+    name: str,
+    model_args: Mapping[str, str],
+    roles: Mapping[str, RoleChoice],
+) -> RunBudget | None:
+    """What the answers may take; None where no ceiling is given."""
+    ceilings = {option_name(field): getattr(arguments, field) for field in parameters(WithCeilings)}
+    if not (named := [option for option, limit in ceilings.items() if limit is not None]):
+        return None
+    if name.startswith(BASELINE):
+        raise UsageError(
+            f"{name} is asked nothing, so that {', '.join(named)} has no meaning for it. Leave it "
+            "out."
+        )
+    check_least(ceilings, 0)
+    models = [(name, model_args, "--model-args")]
+    models += [(choice.name, choice.args, f"--role {role}") for role, choice in roles.items()]
+    for model, args, where in models:
+        if read_prices(args, model=model) is None and arguments.max_cost is not None:
+            raise UsageError(
+                f"--max-cost {arguments.max_cost:g} needs the prices of {model}, in USD for a "
+                f"million tokens: {where} price_in=...,price_out=.... Without prices, "
+                "--max-tokens-total limits the tokens."
+            )
+    return RunBudget(
+        max_tokens=arguments.max_tokens_total,
+        max_cost=arguments.max_cost,
+        max_minutes=arguments.max_minutes,
+    )
 
 
 def _settings(
@@ -383,21 +500,27 @@ def _model_answers(
         model = open_model(name, model_args, log_dir=folder.logs)
         opened.callback(model.close)
         policy.require_endpoint(model.endpoint, "model")
+        if options.budget is not None:
+            model.ceiling = Ceiling(options.budget, read_prices(model_args, model=name))
         if model.is_main and not is_main_process():
             return None  # one process asks a server, however many were started
-        roles = _opened_roles(options.role_choices, folder, opened)
+        if options.batch:
+            model.ask_in_batches(folder.answers.with_name(JOURNAL))
+        elif is_main_process():
+            note_left(folder.answers, "model", ANSWER, option="--batch")
+        roles = _opened_roles(options, folder, opened)
         return run_model(tasks, data, model, folder, replace(options, roles=roles))
 
 
 def _opened_roles(
-    choices: Mapping[str, RoleChoice], folder: RunFolder, opened: contextlib.ExitStack
+    options: RunOptions, folder: RunFolder, opened: contextlib.ExitStack
 ) -> dict[str, RoleModel]:
     """Opens the models of the roles in the main process, which alone asks them.
 
     The guard checks each.
     """
     roles: dict[str, RoleModel] = {}
-    for role, choice in choices.items() if is_main_process() else ():
+    for role, choice in options.role_choices.items() if is_main_process() else ():
         if is_local(choice.name) and processes() > 1:
             raise UsageError(
                 f"--role {role}={choice.name}: a model in this process plays no role where several "
@@ -406,12 +529,15 @@ def _opened_roles(
         model = open_model(choice.name, choice.args, log_dir=folder.logs)
         opened.callback(model.close)
         policy.require_endpoint(model.endpoint, f"model of the role {role}")
+        if options.budget is not None:
+            prices = read_prices(choice.args, model=choice.name)
+            model.ceiling = Ceiling(options.budget, prices)
         roles[role] = RoleModel(model=model, args=choice.args)
     return roles
 
 
 def rescore(
-    arguments: Score, responses: Path | GivenAnswers | None = None
+    arguments: Score, responses: Path | GivenAnswers | PublishedSource | None = None
 ) -> tuple[Path, bool] | None:
     """Scores answers that are there.
 
@@ -467,6 +593,7 @@ def rescore(
             return None
         folder = open_run_folder(path, settings, private=not policy.text_allowed(spec))
         with locked(folder):
+            keep_answers(answered, folder)
             with run_judge(request, folder) as judge:
                 finish([answered], folder, judge)
             return folder.path, bool(answered.unanswered)
@@ -512,7 +639,10 @@ def _kept(path: Path) -> Path | None:
 
 
 def _answered(
-    task: TaskSpec, spec: DatasetSpec, arguments: Score, file: Path | GivenAnswers
+    task: TaskSpec,
+    spec: DatasetSpec,
+    arguments: Score,
+    file: Path | GivenAnswers | PublishedSource,
 ) -> tuple[AnsweredTask, JsonDict]:
     """Reads the answers; returns them, and what tells this scoring from others."""
     if isinstance(file, Path) and file.is_dir():
@@ -520,6 +650,11 @@ def _answered(
     _check_one(subset=arguments.subset, calibration=arguments.calibration)
     where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
+    if isinstance(file, PublishedSource):
+        published = answered_of(task, data, file.found(task, data.items), scoring_args=data.found)
+        name = f"{IMPORTED}{file.name}"
+        settings = {"tasks": [task.name], "model": name, "data": {task.name: data.identity}}
+        return published, settings
     content, items = read_file(file), data.answerable
     # Says what is wrong with a submission, for a benchmark whose shared task has a form of its own.
     check, ids = task.benchmark.submission_check(task, items), [item.id for item in items]
@@ -577,6 +712,10 @@ def _from_run(task: TaskSpec, spec: DatasetSpec, arguments: Score) -> tuple[Answ
         recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
     answered = _of_responses(task, data, ran.responses, recipe, "not answered in the run")
     answered = replace(answered, repeats=ran.repeats, details=ran.details, opening=ran.opening)
+    if is_imported(recipe):
+        why = {item: ran.unanswered[item] for item in answered.unanswered}
+        reported = entries[task.name].get("reported", ())
+        answered = replace(answered, unanswered=why, cut=ran.cut, reported=reported)
     # Answers to other prompts are another run's, though the model is the same.
     asked = {
         "prompts": recipe["prompts"],

@@ -23,7 +23,9 @@ from medical_tasks.runs.judging import RunJudge, TaskJudge
 from medical_tasks.runs.recipes import mapping, metric_kinds
 from medical_tasks.runs.repeating import Scores, over_repeats
 from medical_tasks.runs.results import (
+    ANSWERED_BY_COLUMNS,
     SCHEMA_VERSION,
+    SPENT_COLUMNS,
     ItemsFile,
     JsonDict,
     Results,
@@ -133,11 +135,16 @@ def _recipe(
 
 def _add_asking(entry: TaskEntry, task: AnsweredTask) -> None:
     """Adds what asking took: cut answers, usage, shortened questions."""
-    entry["cut_at_length"] = sum(len(each.cut) for each in (task, *task.repeats))
+    repeats = (task, *task.repeats)
+    entry["cut_at_length"] = sum(len(each.cut) for each in repeats)
+    if thought_only := sum(len(each.thought_only) for each in repeats):
+        entry["thought_only"] = thought_only
     if task.usage:
         entry["usage"] = task.usage
     if task.role_usage:
         entry["roles"] = dict(task.role_usage)
+    if task.reported:
+        entry["reported"] = list(task.reported)
     if "truncation" in task.recipe:
         entry["shortened"] = len(task.recipe["truncation"]["words_left_out"])
 
@@ -375,10 +382,27 @@ def _rows(
             for number in range(1 + len(task.repeats)):
                 score = repeats[number].get(row["id"]) if repeats else None
                 row[f"{name}_repeat_{number + 1}"] = score.values.get(name) if score else None
+    if any(repeat.details for repeat in (task, *task.repeats)):
+        for row, item in zip(rows, items, strict=True):
+            row |= _spent_cells(task, item)
     if private:
         words = task.task.benchmark.note_words()
         rows = [redact_row(row, task.responses.get(row["id"]), note_words=words) for row in rows]
     return rows
+
+
+def _spent_cells(task: AnsweredTask, item: Item) -> JsonDict:
+    """What an item's answers took, all repeats together, and who gave them; None where not told."""
+    told = [details for each in (task, *task.repeats) if (details := each.told(item))]
+    cells: JsonDict = {}
+    for name in SPENT_COLUMNS:
+        counts = [details.get(name) for details in told]
+        known = [count for count in counts if count is not None]
+        cells[name] = sum(known) if known and len(known) == len(counts) else None
+    for name in ANSWERED_BY_COLUMNS:
+        names = dict.fromkeys(details[name] for details in told if details.get(name))
+        cells[name] = ", ".join(names) or None
+    return cells
 
 
 def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:

@@ -19,6 +19,7 @@ from medical_tasks.io.files import WholeFile, folder_lock, read_text, readable
 from medical_tasks.runs.results import Json, JsonDict
 
 ANSWERS_FILE = "answers.sqlite"
+GIVEN_FILE = "responses.jsonl"
 PRIVATE = "private"
 
 
@@ -93,6 +94,11 @@ class RunFolder:
         return self._home / ANSWERS_FILE
 
     @property
+    def given(self) -> Path:
+        """The answers of an imported run."""
+        return self._home / GIVEN_FILE
+
+    @property
     def logs(self) -> Path:
         """Logs of servers the run starts."""
         return self._home / "logs"
@@ -110,6 +116,10 @@ def default_folder(model: str, settings: Json) -> Path:
     return Path("runs") / f"{slug[-80:]}-{digest}"
 
 
+_MOVED = (
+    " Only the server's address differs, which is part of a run: start the server at the old one, "
+    "or begin a run with --model-args served=NAME, which answers are then known by in its place."
+)
 _REFUSAL = (
     "holds another run ({}). Choose another --out, or repeat that run's command to resume it."
 )
@@ -160,7 +170,8 @@ def open_run_folder(
             with locked(_run_folder(path, stored)):
                 stored, before = _written(file, settings, stored.get(PRIVATE)), wanted
         if before != wanted:
-            raise UsageError(f"{path}: {refusal.format(_differing(before, wanted))}")
+            moved = _MOVED if _moved(before, wanted) else ""
+            raise UsageError(f"{path}: {refusal.format(_differing(before, wanted))}{moved}")
         if private != (PRIVATE in stored):
             raise UsageError(
                 f"{path}: was made when the dataset's access class was another one. Choose another "
@@ -211,6 +222,14 @@ def _settings(file: Path, text: str) -> JsonDict:
             f"{file}: not the settings of a run. Choose another --out, or remove the folder."
         )
     return there
+
+
+def _moved(there: Json, settings: Json) -> bool:
+    """Whether nothing but the address of a server differs."""
+    parts = [dict(each.get("model_args") or {}) for each in (there, settings)]
+    addresses = [args.pop("base_url", None) for args in parts]
+    same = parts[0] == parts[1] and addresses[0] != addresses[1]
+    return same and {**there, "model_args": None} == {**settings, "model_args": None}
 
 
 def _differing(there: Json, settings: Json) -> str:

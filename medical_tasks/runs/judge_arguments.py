@@ -9,6 +9,7 @@ from typing import Final
 
 from medical_tasks.errors import UsageError, check_least
 from medical_tasks.options import (
+    Run,
     WithCalibration,
     WithJudge,
     WithJudges,
@@ -68,6 +69,7 @@ def judge_request(
         )
     if not any(task.judge for task in tasks):
         of_judge = {*parameters(WithJudge), "calibration"}
+        of_judge -= {"forecast"} if isinstance(arguments, Run) else set()
         unused = [option_name(name) for name in given(arguments) if name in of_judge]
         if unused:
             raise UsageError(
@@ -99,6 +101,7 @@ def judge_request(
             max_calls=arguments.max_judge_calls,
             max_tokens=arguments.max_judge_tokens,
             reply_tokens=arguments.judge_reply_tokens,
+            batch=arguments.judge_batch,
             forecast=arguments.forecast,
             upstream=upstream,
         ),

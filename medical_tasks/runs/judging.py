@@ -31,19 +31,22 @@ from medical_tasks.judges.base import (
     Reply,
     Unscored,
     Verdict,
+    ask_in_batches,
 )
-from medical_tasks.judges.budget import RunBudget
 from medical_tasks.judges.checks import check_set_of, describe, last_check
 from medical_tasks.judges.recorded import RecordedJudge
 from medical_tasks.judges.session import (
     NEUTRAL_JUDGE_ARGS,
+    VERDICT,
     JudgeSession,
     open_judge,
     open_session,
     require_votes,
 )
+from medical_tasks.models.batch_journal import JOURNAL, batches_of, note_left
+from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.checkpoint import find_checkpoint
-from medical_tasks.models.opener import deciding_args, read_prices
+from medical_tasks.models.opener import check_batch, deciding_args, read_prices
 from medical_tasks.runs.calibrating import Calibration
 from medical_tasks.runs.folder import RunFolder, locked
 from medical_tasks.spec import Scoring, TaskSpec
@@ -179,6 +182,9 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
         raise UsageError(
             f"{', '.join(unused)}: {request.name} holds verdicts that were given. Leave it out."
         )
+    if request.options.batch:
+        check_batch(request.name, "--judge-batch")
+        policy.require_no_batch("--judge-batch")
     if kind in _ONE_REPLY:
         require_votes(request.name, request.options.votes, samples=False)
     if kind in ("nli", "hf"):
@@ -255,6 +261,10 @@ class RunJudge:
         opened = open_judge(request.name, request.args, votes=votes, log_dir=log_dir)
         require_votes(opened.name, votes, samples=opened.samples)
         policy.require_endpoint(opened.endpoint, "judge")
+        if request.options.batch and store is not None:
+            ask_in_batches(opened, store.with_name(JOURNAL))
+        elif store is not None:
+            note_left(store, "judge", VERDICT, option="--judge-batch")
         self.asked = _Patient(opened)
 
     def __enter__(self) -> RunJudge:
@@ -273,6 +283,10 @@ class RunJudge:
             if task.judge and self.request.calibration is not None:
                 recipe = _recipe(self.request, self.asked, _judge_prompts(task, self.request))
                 self.request.calibration.check_judge(recipe, self.asked.identity)
+
+    def batches(self) -> list[dict[str, str | int]]:
+        """The batches that replies of the run's store came in."""
+        return [] if self._path is None else batches_of(self._path, "judge", VERDICT)
 
     def task_judge(self, task: TaskSpec, store: Store | None = None) -> TaskJudge:
         """Opens the judge for one task.
@@ -391,7 +405,11 @@ class TaskJudge:
         }
         if isinstance(self._judge, JudgeSession):
             entry["judge"] |= {"usage": self._judge.usage}
+            if self._judge.adapted:
+                entry["recipe"]["judge"] |= {"adapted": self._judge.adapted}
             entry["judge"] |= {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
+            made = self._opened.batches()
+            entry["judge"] |= {"batches": made} if made else {}
 
     def _said(self, asked: Mapping[str, Any]) -> str:
         if isinstance(self._judge, RecordedJudge):

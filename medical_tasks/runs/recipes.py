@@ -45,6 +45,7 @@ NO_SAMPLE_OF_GROUPS: Final = (
 )
 
 
+_ASKED_THERE: Final = ("kind", "task", "settings")
 _LONGEST: Final = 48
 _HASH: Final = re.compile(r"[0-9a-f]{16,}")
 _HASH_SHOWN: Final = 8
@@ -156,6 +157,10 @@ DIFFERENCES: Final[Mapping[str, str]] = {
     "not_asked": (
         "the prompts differ: only the {} run's model was asked by this suite (prompts {}), the {}"
         " is answers from a file. How those were asked for is not known here: see their origin."
+    ),
+    "imported": (
+        "how the answers were asked for elsewhere differs: {}. What differs may be that and not "
+        "the models."
     ),
     "prompts": (
         "the prompts differ: {}. What differs may be the way of asking and not the models: run "
@@ -284,7 +289,8 @@ def recipe_differences(
     one, other = (mapping(recipe.get("metrics")) for recipe in (first, second))
     if any(one[metric] != other[metric] for metric in one.keys() & other.keys()):
         refused.append(_said("metrics", differing(one, other), name=name))
-    warned += [_prompts_differ(first, second), _generation(first, second)]
+    warned += [_prompts_differ(first, second), _imported(first, second)]
+    warned.append(_generation(first, second))
     left = [
         mapping(mapping(each.get("truncation")).get("words_left_out")) for each in (first, second)
     ]
@@ -360,7 +366,7 @@ def _add_setting(
         differences.refused.append(_said("scoring", **texts))
 
 
-def _same_file(first: Any, second: Any) -> bool:
+def _same_file(first: object, second: object) -> bool:
     """Whether two settings are equal, but for the name of a file whose hash is told."""
     if not (isinstance(first, Mapping) and isinstance(second, Mapping) and "sha256" in first):
         return bool(first == second)
@@ -381,6 +387,15 @@ def _prompts_differ(first: Json, second: Json) -> Difference | None:
     return _differs("prompts", differing(*map(mapping, parts)))
 
 
+def _imported(first: Json, second: Json) -> Difference | None:
+    """Compares how two harnesses asked for answers that were imported from them."""
+    origins = [mapping(recipe.get("imported")) for recipe in (first, second)]
+    if not all(origins):
+        return None  # which the prompts say
+    asked = [{name: each.get(name) for name in _ASKED_THERE} for each in origins]
+    return None if asked[0] == asked[1] else _differs("imported", differing(*asked))
+
+
 def _generation(first: Json, second: Json) -> Difference | None:
     if None in (first.get("generation"), second.get("generation")):
         return None  # nothing was asked there, which the prompts say
@@ -399,7 +414,7 @@ def deciding_generation(recipe: Json) -> JsonDict:
         if key not in NEUTRAL_ARGS
     }
     return {
-        **{key: value for key, value in generation.items() if key != "processes"},
+        **{key: value for key, value in generation.items() if key not in ("processes", "batches")},
         "model_args": arguments,
     }
 

@@ -42,6 +42,7 @@ from medical_tasks.io.tables import (
 from medical_tasks.models.base import Failure, Length, Model, OnResult, Request
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.folder import existing_run_folder
+from medical_tasks.runs.imported import IMPORTED, kept_answers
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, Row
 from medical_tasks.runs.runner import (
@@ -287,15 +288,18 @@ def _published_answers(
                     f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a "
                     "field 'id'."
                 )
-            if answer.text is not None:
-                _check_text(f"{path}, {place}", answer.text)
+            text = answer.text
+            if text is not None:
+                text = _checked_text(f"{path}, {place}", text)
             name = meant[0] if meant else answer.item
             if meant and not names.fits(name, answer.asked):
                 name = f"{name} otherwise"
-            yield Answer(id=name, text=answer.text, place=place)
+            yield Answer(id=name, text=text, place=place)
 
 
-def _taken_out(path: Source, task: TaskSpec, place: str, value: Any) -> Sequence[PublishedAnswer]:
+def _taken_out(
+    path: Source, task: TaskSpec, place: str, value: object
+) -> Sequence[PublishedAnswer]:
     """What the benchmark takes out of a record of its authors' form.
 
     Nothing of any other, or of one that names a response.
@@ -308,7 +312,7 @@ def _taken_out(path: Source, task: TaskSpec, place: str, value: Any) -> Sequence
         raise UsageError(f"{path}, {place}: {error}") from None
 
 
-def _check_text(where: str, text: Any) -> None:
+def _checked_text(where: str, text: object) -> str:
     """Refuses what is no text of a model."""
     if not isinstance(text, str):
         raise UsageError(
@@ -316,6 +320,7 @@ def _check_text(where: str, text: Any) -> None:
         )
     if not is_text(blank=True).holds(text):
         raise UsageError(f"{where}: has characters that are none (half of a pair). Write it anew.")
+    return text
 
 
 class _Names:
@@ -384,7 +389,7 @@ def _table_answers(
         answered, _named_items(path, answered, names, source), strict=True
     ):
         where, response = f"{path}, {place}, column {text!r}", row[text]
-        _check_text(where, response)
+        _checked_text(where, response)
         yield Answer(id=identifier, text=response, place=place)
 
 
@@ -556,7 +561,7 @@ def _submitted(value: Any) -> bool:
     )
 
 
-def _answer(path: Source, place: str, value: Any) -> Answer:
+def _answer(path: Source, place: str, value: object) -> Answer:
     """The answer of a record, or of a line."""
     where, in_list = f"{path}, {place}", place.startswith("record")
     form = f"A record is like {_LIST_FORM}" if in_list else f"A {place.split()[0]} is like {_FORM}"
@@ -573,7 +578,7 @@ def _answer(path: Source, place: str, value: Any) -> Answer:
     if text_name == _PREDICTION and isinstance(response, list):
         response = json.dumps(response)
     if response is not None:
-        _check_text(f"{where}, {text_name!r}", response)
+        response = _checked_text(f"{where}, {text_name!r}", response)
     return Answer(id=identifier, text=response, place=place)
 
 
@@ -624,10 +629,11 @@ class _Replay(Model):
         return [None for _ in requests]
 
 
-def check_recipe(folder: Path, recipe: Any) -> None:
+def check_recipe(folder: Path, recipe: object) -> None:
     """Refuses a recipe that lacks what a run is found again by, or has it in another form."""
     parts = mapping(recipe)
-    by_model = not str(mapping(parts.get("model")).get("name")).startswith((_RESPONSES, _BASELINE))
+    name = str(mapping(parts.get("model")).get("name"))
+    by_model = not name.startswith((_RESPONSES, _BASELINE, IMPORTED))
     wanted = {
         "data": {"config"},
         "model": {"name"},
@@ -683,6 +689,8 @@ def run_responses(
     name = str(recipe["model"]["name"])
     if name.startswith(_RESPONSES):
         return _from_file(name, task, data, recipe, responses)
+    if name.startswith(IMPORTED):
+        return kept_answers(task, data, recipe, folder).responses
     if responses is not None:
         raise UsageError(
             f"{folder}: --responses is for runs of `medical-tasks score`; this one asked {name}. "
@@ -700,6 +708,8 @@ def run_answers(
     name = str(recipe["model"]["name"])
     if name.startswith(_RESPONSES):
         _from_file(name, task, data, recipe, None)
+    if name.startswith(IMPORTED):
+        return kept_answers(task, data, recipe, folder)
     return replayed(task, data, recipe, folder, upstream=upstream)
 
 
@@ -763,7 +773,7 @@ def replayed(
     return (run_model([task], {task.name: data}, _Replay(recipe["model"]), run, options) or [])[0]
 
 
-def _check_same(folder: Path, part: str, ran: Any, here: Any) -> None:
+def _check_same(folder: Path, part: str, ran: object, here: object) -> None:
     """Refuses deciding settings that are no longer what the recipe says."""
     if (ran or {}) != (json.loads(json.dumps(here)) or {}):
         raise UsageError(

@@ -45,8 +45,12 @@ ENDS: Final[tuple[EndName, ...]] = ("value", "ci_low", "ci_high", "bound_low", "
 BOUNDS: Final[tuple[BoundName, ...]] = ("bound_low", "bound_high")
 
 _TEXT_COLUMNS: Final = frozenset(
-    "task id cluster parsed why unscored unclear sources response_sha256".split()
+    "task id cluster parsed why unscored unclear sources response_sha256 provider served_model".split()
 )
+SPENT_COLUMNS: Final = ("prompt_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
+"""Columns of what an item's answers took of a model, of all repeats together."""
+ANSWERED_BY_COLUMNS: Final = ("provider", "served_model")
+"""Columns of who gave an item's answer, where that is told."""
 _MOST_WORDS: Final = 64
 """A text of more words is never taken for several groups."""
 
@@ -126,6 +130,13 @@ class Coverage(TypedDict):
     unclear: dict[str, int]
 
 
+class ReportedFigure(TypedDict):
+    """A figure that another harness reports of the answers it collected, as it names it."""
+
+    metric: str
+    value: float
+
+
 class TaskEntry(TypedDict, total=False):
     """A task's entry of `results.json`.
 
@@ -137,11 +148,13 @@ class TaskEntry(TypedDict, total=False):
         recipe: everything that decides the numbers.
         notes: what a reader should know of answers, and of how many.
         cut_at_length: how many answers were cut at the length limit.
+        thought_only: how many of these hold no text, since reasoning used up all tokens.
         shortened: how many questions were shortened to fit the model's context.
         usage: what the answers took of the model.
         roles: what the replies of the other models of a protocol took, by role.
         judge: whom the judge was, how far it got, and its last check.
         paper: whether the figures are comparable with the paper's, and why.
+        reported: of imported answers, the figures of the harness that collected them.
     """
 
     n_items: Required[int]
@@ -151,11 +164,13 @@ class TaskEntry(TypedDict, total=False):
     recipe: Required[JsonDict]
     notes: dict[str, int]
     cut_at_length: int
+    thought_only: int
     shortened: int
     usage: Json
     roles: Mapping[str, Json]
     judge: Json
     paper: Json
+    reported: Sequence[ReportedFigure]
 
 
 class Results(TypedDict, total=False):

@@ -29,11 +29,14 @@ from medical_tasks.models.base import (
     read_request,
     write_request,
 )
-from medical_tasks.models.opener import is_local, read_prices
-from medical_tasks.models.usage import Meter, Prices, Usage
+from medical_tasks.models.batch_journal import batches_of
+from medical_tasks.models.budget import SPENT, Amount, RunBudget
+from medical_tasks.models.opener import is_local, longer_context, read_prices
+from medical_tasks.models.spending import most_of
+from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
-from medical_tasks.runs.results import Json, JsonDict
+from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 from medical_tasks.spec import (
     Answer,
     Dialogue,
@@ -58,6 +61,8 @@ _NAMED: Final = 5
 _LISTED: Final = 20
 _BLOCK: Final = 4_000
 """Items whose questions and answers are in memory together."""
+_BATCH: Final = 50_000
+"""Items whose questions are asked in one batch, since the next one begins when it has ended."""
 _UNMEASURED: Final = (
     "note: {task}: {model} does not say how long its context is, so that questions are not measured "
     "before they are asked; those that are too long stay unanswered. --model-args "
@@ -84,6 +89,8 @@ class RunOptions:
         shortened: item id to words left out, of a run that is replayed.
         role_choices: which model plays each of the tasks' `roles`.
         roles: these models, opened.
+        budget: what all these models may take together, None for no limit.
+        batch: whether the model is asked in batches.
     """
 
     prompts: str = "own"
@@ -98,6 +105,12 @@ class RunOptions:
     shortened: Mapping[str, int] | None = None
     role_choices: Mapping[str, RoleChoice] = field(default_factory=dict)
     roles: Mapping[str, RoleModel] = field(default_factory=dict)
+    budget: RunBudget | None = None
+    batch: bool = False
+
+    def of_repeat(self, repeat: int) -> RunOptions:
+        """The options of one of the `repeats`."""
+        return replace(self, repeat=repeat)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +197,7 @@ class AnsweredTask:
         unanswered: item id to the reason.
         recipe: what decided the answers.
         cut: ids of items whose last answer was cut at the length limit.
+        thought_only: those of them whose answer holds no text, since reasoning took all of it.
         sources: item id to what its question was given beside it.
         scoring_args: `TaskSpec.scoring_arguments` that were given.
         asked: of a task with a protocol, item id to questions answered.
@@ -193,6 +207,7 @@ class AnsweredTask:
         details: item id to what is known of its answer beside the text; none for texts of a file.
         opening: makes the question of an item without a protocol, where one was asked.
         role_usage: what the replies of other roles took, by role.
+        reported: of imported answers, the figures of the harness that collected them.
     """
 
     task: TaskSpec
@@ -201,6 +216,7 @@ class AnsweredTask:
     unanswered: Mapping[str, str]
     recipe: Json
     cut: frozenset[str] = frozenset()
+    thought_only: frozenset[str] = frozenset()
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scoring_args: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
@@ -210,13 +226,19 @@ class AnsweredTask:
     details: Mapping[str, str] = field(default_factory=dict)
     opening: Callable[[Item], tuple[Message, ...]] | None = None
     role_usage: Mapping[str, Usage] = field(default_factory=dict)
+    reported: Sequence[ReportedFigure] = ()
+
+    def told(self, item: Item) -> JsonDict:
+        """What is known of an item's answer beside its text; empty for an answer of a file."""
+        details: JsonDict = json.loads(self.details[item.id]) if item.id in self.details else {}
+        return details
 
     def answer(self, item: Item) -> Answer:
         """An item's answer, as its scorer gets it."""
         text = self.responses[item.id]
-        if item.id not in self.details:
+        details = self.told(item)
+        if not details:
             return Answer(text=text)
-        details = json.loads(self.details[item.id])
         conversation = tuple(details.pop("conversation"))
         if not conversation and self.opening is not None:
             conversation = (*self.opening(item), {"role": "assistant", "content": text})
@@ -281,6 +303,7 @@ class _Conversation:
     done: Done | None = None
     unanswered: str | None = None
     cut: bool = False
+    thought_only: bool = False
 
     def hear(self, record: Json) -> None:
         """Takes the reply of whom was asked."""
@@ -292,6 +315,7 @@ class _Conversation:
         self.records[key] = record
         self.answers.append(text)
         self.cut = record.get("finish") == "length"
+        self.thought_only = bool(record.get("thought_only"))
         if self.run.protocol is not None:
             self.chat = (*self.request.messages, {"role": "assistant", "content": text})
 
@@ -323,14 +347,16 @@ class _Conversation:
         records = list(self.records.values())
         finish = str(records[-1].get("finish") or "") if records else ""
         details: JsonDict = {"conversation": done.conversation or self.chat, "finish": finish}
-        for name in ("prompt_tokens", "output_tokens"):
+        for name in ("prompt_tokens", "output_tokens", "reasoning_tokens", "cached_tokens"):
             counts = [record.get(name) for record in records]
             details[name] = None if None in counts else sum(counts)
+        for name in ("reasoning", "provider", "served_model"):
+            details[name] = str(records[-1].get(name) or "") if records else ""
         return details
 
 
 def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
-    return {key: {**record, "text": ""} for key, record in records.items()}
+    return {key: {**record, "text": "", "reasoning": ""} for key, record in records.items()}
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
@@ -389,17 +415,26 @@ def run_model(
         while requests := [read_request(text) for text in model.share([])]:
             _generate(model, requests, None, Progress("", 0, quiet=True))
         return None
+    with Store(folder.answers) as store:
+        _note_moved(store, runs, model, options)
+        if options.budget is not None:
+            _book_stored(store, model, options, options.budget)
+        if options.batch and options.repeats > 1:
+            _ask_ahead(runs, model, store, options)
     repeats = []
     for repeat in range(1, options.repeats + 1):
-        again = replace(options, repeat=repeat)
+        again = options.of_repeat(repeat)
         for run in runs:
             # Beside the store, since they may hold what must not leave it.
             place = folder.answers.parent
             run.texts, run.details, run.conversations = Texts(folder=place), Texts(folder=place), []
         with Store(folder.answers) as store:
             _converse(runs, model, store, again)
-        repeats.append([_answered(run, model, again) for run in runs])
+        made = batches_of(folder.answers, "model", ANSWER)
+        repeats.append([_answered(run, model, again, made) for run in runs])
     model.share([])
+    if options.budget is not None:
+        _note_stop(options.budget, repeats)
     return [
         replace(
             first,
@@ -422,7 +457,12 @@ def _prepared(
     }
     for task in tasks:
         for item in fitted[task.name].items:
-            _opening_request(task, prompts[task.name], item, model, options)
+            request = opening_request(task, prompts[task.name], item, model, options)
+            if options.batch and request.continuations:
+                raise UsageError(
+                    f"--batch: {task.name} asks how probable its choices are, which is asked one "
+                    "by one. Leave it out for this task."
+                )
     protocols = open_protocols(tasks, options)
     return [
         _TaskRun(
@@ -442,8 +482,9 @@ def _prepared(
 def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
     """Asks all questions of all tasks, in blocks of items, each in rounds until all are through."""
     every = [(run, item) for run in runs for item in run.fitted.items]
-    for start in range(0, len(every), _BLOCK):
-        block = [_opened(run, item, model, options) for run, item in every[start : start + _BLOCK]]
+    size = _BATCH if options.batch else _BLOCK
+    for start in range(0, len(every), size):
+        block = [_opened(run, item, model, options) for run, item in every[start : start + size]]
         others = (start, len(every) - start - len(block))
         number, going_on = 1, block
         while going_on:
@@ -457,11 +498,11 @@ def _converse(runs: Sequence[_TaskRun], model: Model, store: Store, options: Run
 
 
 def _opened(run: _TaskRun, item: Item, model: Model, options: RunOptions) -> _Conversation:
-    request = _opening_request(run.task, run.prompts, item, model, options)
+    request = opening_request(run.task, run.prompts, item, model, options)
     return _Conversation(run=run, item=item, opening=request.messages, request=request)
 
 
-def _opening_request(
+def opening_request(
     task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions
 ) -> Request:
     """The first question about an item."""
@@ -532,7 +573,7 @@ def _ask(
         with Progress(
             label, len(requests) + sum(others), done=len(finished) + others[0]
         ) as progress:
-            failures = _generate(model, pending, store, progress)
+            failures = _generate(model, pending, store, progress, role=role)
         finished = store.get_many(ANSWER, requests)
     for each in conversations:
         key = each.request.key
@@ -541,6 +582,22 @@ def _ask(
         else:
             reason = failures.get(key, "not asked")
             each.unanswered = f"{each.role}: {reason}" if each.role else reason
+
+
+def _ask_ahead(runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions) -> None:
+    """Gets the first answers of all repeats together: batches one after the other take a day each."""
+    opened = (
+        opening_request(run.task, run.prompts, item, model, options.of_repeat(repeat))
+        for repeat in range(1, options.repeats + 1)
+        for run in runs
+        for item in run.fitted.items
+    )
+    requests = {request.key: request for request in opened}
+    finished = store.get_many(ANSWER, requests)
+    pending = [request for key, request in requests.items() if key not in finished]
+    if pending:
+        with Progress("answers of all repeats", len(requests), done=len(finished)) as progress:
+            _generate(model, pending, store, progress)
 
 
 def _follow(
@@ -577,11 +634,19 @@ def _follow(
 
 
 def _generate(
-    model: Model, requests: Sequence[Request], store: Store | None, progress: Progress
+    model: Model,
+    requests: Sequence[Request],
+    store: Store | None,
+    progress: Progress,
+    *,
+    role: str = "",
 ) -> dict[str, str]:
     """Asks questions and keeps the answers; returns key to reason for those that finally failed."""
     failures: dict[str, str] = {}
     model.start()
+    if store is not None:
+        print(_asking(requests, model), file=sys.stderr, flush=True)
+    by_key = {each.key: each for each in requests}
     last = time.monotonic()
 
     def on_result(result: ModelAnswer | Failure) -> None:
@@ -592,8 +657,12 @@ def _generate(
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
-            record = {name: getattr(result, name) for name in _RECORDED}
-            store.put(ANSWER, result.key, {**record, "seconds": round(last - before, 6)})
+            record = _record(result, last - before) | ({"role": role} if role else {})
+            if result.output_tokens is None:  # a later command's ceilings count it all the same
+                request = by_key[result.key]
+                most = most_of(request, None, model.longest(request))
+                record["estimate"] = [most.prompt_tokens, most.output_tokens]
+            store.put(ANSWER, result.key, record)
 
     written = [request for request in requests if not request.continuations]
     chosen = [request for request in requests if request.continuations]
@@ -604,8 +673,88 @@ def _generate(
     return failures
 
 
-def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
-    """The answers of a repeat."""
+def _note_moved(store: Store, runs: Sequence[_TaskRun], model: Model, options: RunOptions) -> None:
+    """Says why nothing that is there is used, where the address of a server is part of the keys."""
+    if "base_url" not in model.identity or not store.holds(ANSWER):
+        return
+    for run in runs:
+        items = run.fitted.items[:_BLOCK]
+        opened = [opening_request(run.task, run.prompts, item, model, options) for item in items]
+        if store.get_many(ANSWER, [request.key for request in opened]):
+            return
+    print(
+        f"note: the answers in this folder are not used: they are another address's than "
+        f"{model.endpoint}, or another model's. With --model-args served=NAME answers are known by "
+        "that name, and the address may change.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _asking(requests: Sequence[Request], model: Model) -> str:
+    """Says what a model is about to be asked, since the first answer may take a while."""
+    longest = max(map(model.longest, requests))
+    each = f"up to {longest:,} tokens each" if longest else "how probable their choices are"
+    where = f", at {model.endpoint}" if model.endpoint else ""
+    return f"asking {len(requests):,} question{'s' * (len(requests) != 1)}, {each}{where}"
+
+
+def _book_stored(store: Store, model: Model, options: RunOptions, budget: RunBudget) -> None:
+    """Counts what the answers of earlier commands took.
+
+    What a server did not say is counted as it was estimated.
+    """
+    prices = {role: _prices(played) for role, played in options.roles.items()}
+    prices[""] = read_prices(options.model_args, model=model.name)
+    for kind, _, record in store.records():
+        if kind != ANSWER:
+            continue
+        prompt, output = record.get("estimate", (0, 0))
+        known = (record.get("prompt_tokens"), record.get("output_tokens"))
+        taken = Amount(
+            prompt if known[0] is None else known[0],
+            output if known[1] is None else known[1],
+            cached_tokens=record.get("cached_tokens") or 0,
+        )
+        budget.book(taken.at(prices.get(record.get("role", ""))))
+
+
+def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> None:
+    """Says what was done when a ceiling stopped the asking, and how to go on."""
+    tasks = [task for repeat in repeats for task in repeat]
+    left = sum(reason.endswith(SPENT) for task in tasks for reason in task.unanswered.values())
+    if not left:
+        return
+    answered = sum(len(task.responses) for task in tasks)
+    option, _, limit = budget.refused_by.partition(" ")
+    go_on = (
+        "The same command"
+        if option == "--max-minutes"
+        else (f"The same command with more than {option} {limit}, or without it,")
+    )
+    print(
+        f"note: asking stopped before {budget.refused_by} was passed: {answered:,} answered, {left:,} "
+        f"not asked; the answers took {budget.said()}, and are kept. {go_on} goes on from there.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
+    """An answer as the store keeps it."""
+    record: JsonDict = {name: getattr(answer, name) for name in _RECORDED}
+    record |= told_besides(answer)
+    if answer.reasoning:
+        record["reasoning"] = answer.reasoning
+    if answer.thought_only:
+        record["thought_only"] = True
+    return {**record, "seconds": round(seconds, 6)}
+
+
+def _answered(
+    run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[Json]
+) -> AnsweredTask:
+    """The answers of a repeat; `batches` are those of all answers so far."""
     task, data, conversations = run.task, run.data, run.conversations
     for each in conversations:
         run.meter.add(each.records)
@@ -619,8 +768,11 @@ def _answered(run: _TaskRun, model: Model, options: RunOptions) -> AnsweredTask:
         unanswered={
             each.item.id: each.unanswered for each in conversations if each.unanswered is not None
         },
-        recipe=_recipe(run, model, options),
+        recipe=_recipe(run, model, options, batches),
         cut=frozenset(each.item.id for each in conversations if each.done is not None and each.cut),
+        thought_only=frozenset(
+            each.item.id for each in conversations if each.done is not None and each.thought_only
+        ),
         sources={each.item.id: sources(each.item) for each in conversations} if sources else {},
         scoring_args={**data.found, **task.scoring_args(options.task_args)},
         asked={each.item.id: len(each.answers) for each in conversations} if run.protocol else {},
@@ -638,7 +790,7 @@ def _prices(role: RoleModel) -> Prices | None:
     return read_prices(role.args, model=role.model.name)
 
 
-def _recipe(run: _TaskRun, model: Model, options: RunOptions) -> JsonDict:
+def _recipe(run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[Json]) -> JsonDict:
     """What decided the answers; what was not used is not named."""
     recipe = make_recipe(
         run.task,
@@ -649,6 +801,9 @@ def _recipe(run: _TaskRun, model: Model, options: RunOptions) -> JsonDict:
         max_samples=options.max_samples,
     )
     recipe["generation"] |= {"model_args": dict(options.model_args), "processes": processes()}
+    recipe["generation"] |= {"batches": list(batches)} if batches else {}
+    if run.meter.adapted:
+        recipe["generation"]["adapted"] = dict(sorted(run.meter.adapted.items()))
     optional = {
         "repeats": options.repeats if options.repeats > 1 else None,
         "protocol": dict(run.protocol.identity) if run.protocol is not None else None,
@@ -695,7 +850,7 @@ def fit_items(
         return Fitted(items=[shorten(item, cut.get(item.id, 0)) for item in items], shortened=cut)
 
     def measure(items: Sequence[Item]) -> list[Length | None]:
-        requests = [_opening_request(task, prompts, item, model, options) for item in items]
+        requests = [opening_request(task, prompts, item, model, options) for item in items]
         return model.lengths(requests)
 
     lengths = []
@@ -708,7 +863,7 @@ def fit_items(
     if not over or truncate == "unanswered":
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
-        raise UsageError(_refusal(task, over, len(items)))
+        raise UsageError(_refusal(task, over, len(items), model))
     cut = _words_to_cut({item.id: item for item in items}, measure, shorten, over)
     fitted = [shorten(item, cut.get(item.id, 0)) for item in items]
     return Fitted(items=fitted, shortened=cut, measured=measured)
@@ -763,8 +918,10 @@ def _words_to_cut(
     return high
 
 
-def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
+def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int, model: Model) -> str:
     ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
+    way = longer_context(model.name)
+    longer = f"a longer context if the model has one ({way}), " if way else ""
     lines = [
         f"{name}: {length.tokens:,} tokens, room for {length.room:,}" for name, length in ranked
     ]
@@ -772,9 +929,7 @@ def _refusal(task: TaskSpec, over: Mapping[str, Length], n_items: int) -> str:
         f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context "
         "together with the answer:\n  "
         + listed(lines, _LISTED, between="\n  ")
-        + "\nNothing was asked. Give a longer context if the model has one (--model-args "
-        "max_length=N for hf/, max_model_length=N for vllm/, context=N for a server that has more "
-        "than it says), fewer --max-new-tokens, or say what is to be done: --truncate "
-        "notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered "
+        + f"\nNothing was asked. Give {longer}fewer --max-new-tokens, or say what is to be done: "
+        "--truncate notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered "
         "asks the others and leaves these unanswered."
     )

@@ -95,7 +95,7 @@ def scored(arguments: ScoreText, sheet: Sequence[tuple[str, Mapping[str, Any]]])
 
 def _check_filled(
     where: str,
-    sheet: Sequence[tuple[str, Mapping[str, Any]]],
+    sheet: Sequence[tuple[str, Mapping[str, object]]],
     name: str,
     columns: Sequence[str],
     texts: Sequence[Sequence[str]],

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import IO, Any, Final, Literal
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 
@@ -117,7 +117,7 @@ def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
 
 
 @functools.cache
-def _fixed_plan() -> Mapping[str, Any]:
+def _fixed_plan() -> Mapping[str, object]:
     machine = MACHINES.get(platform.machine())
     if platform.system() != "Linux" or machine is None:
         raise SandboxError(
@@ -265,7 +265,7 @@ class _Run:
                     "start", reason if time.monotonic() < deadline else "took too long"
                 )
 
-    def _entries(self) -> list[dict[str, Any]]:
+    def _entries(self) -> list[dict[str, object]]:
         entries = [json.loads(line) for line in bytes(self.texts["status"]).split(b"\n")[:-1]]
         for entry in entries:
             if "failed" in entry:
@@ -360,7 +360,7 @@ class _Run:
         return "error", f"It was ended by signal {-code}." if code < 0 else ""
 
 
-def _close(pipe: Any) -> None:
+def _close(pipe: IO[bytes] | None) -> None:
     if pipe is not None and not pipe.closed:
         pipe.close()
 

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn, TypedDict
 
 __all__ = ["main"]
 
@@ -151,11 +151,37 @@ class _Report:
             os._exit(1)
 
 
+class PlanLimits(TypedDict):
+    """What a program may use of the machine."""
+
+    cpu_seconds: int
+    memory_mb: int
+    folder_mb: int
+    open_files: int
+
+
+class Plan(TypedDict):
+    """What is made and run: the first line that the starter sends."""
+
+    base: str
+    binds: list[tuple[str, str]]
+    withheld: list[str]
+    links: list[tuple[str, str]]
+    program: str
+    pivot_root: int
+    several_users: bool
+    capset: int
+    filter: str
+    limits: PlanLimits
+    command: list[str]
+    environment: dict[str, str]
+
+
 def main() -> NoReturn:
     """Runs one program; the one argument is the number of the status pipe."""
     report = _Report(int(sys.argv[-1]))
     os.set_inheritable(report.pipe, False)
-    plan: dict[str, Any] = json.loads(_line())
+    plan: Plan = json.loads(_line())
     with report.stage("kill me first when memory is short"):
         Path("/proc/self/oom_score_adj").write_text("1000")
     with report.stage("namespaces"):
@@ -190,7 +216,7 @@ def _line() -> bytes:
     return bytes(text)
 
 
-def _init(plan: dict[str, Any], report: _Report, watch: int) -> NoReturn:
+def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
     with report.stage("host name"):
         _done(_libc.sethostname(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))), "sethostname")
     with report.stage("file system"):
@@ -219,7 +245,7 @@ def _init(plan: dict[str, Any], report: _Report, watch: int) -> NoReturn:
     os._exit(0)
 
 
-def _build(plan: dict[str, Any]) -> None:
+def _build(plan: Plan) -> None:
     """Mounts an empty root with the runtime, the program and the empty folder, and makes it the only thing there is."""
     mount(None, "/", None, MOUNT_RECURSIVE | MOUNT_PRIVATE)
     base = Path(plan["base"])
@@ -260,7 +286,7 @@ def _bind(source: Path, place: Path) -> None:
     mount(None, str(place), None, MOUNT_REMOUNT | MOUNT_BIND | flags)
 
 
-def _become_nobody(plan: dict[str, Any]) -> None:
+def _become_nobody(plan: Plan) -> None:
     no_new_privileges()
     drop_bounding_set()
     if plan["several_users"]:
@@ -272,7 +298,7 @@ def _become_nobody(plan: dict[str, Any]) -> None:
         raise ValueError(f"user {os.getresuid()} and group {os.getresgid()} instead of {NOBODY}")
 
 
-def _become_program(plan: dict[str, Any], silence: int) -> NoReturn:
+def _become_program(plan: Plan, silence: int) -> NoReturn:
     os.dup2(silence, _LIFELINE)
     os.chdir(FOLDER)
     os.umask(0o077)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -141,7 +141,7 @@ def bootstrap_statistic(
     limits: Limits | None = UNIT,
     **drawing: Unpack[Drawing],
 ) -> Estimate:
-    """Any statistic of sums over items, with a bootstrap interval.
+    """Estimates a statistic of sums over items, with a bootstrap interval.
 
         bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn))  #
         micro-F1
@@ -190,7 +190,7 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     if groups == 1:
         return result
 
-    def of_mean(deviations: Floats) -> Any:
+    def of_mean(deviations: Floats) -> object:
         """The variance of a mean over the items, by what those of a cluster have together."""
         sums = np.zeros((groups, deviations.shape[1]))
         np.add.at(sums, codes, deviations / n)
@@ -211,7 +211,9 @@ def _root(variance: float) -> float:
     return variance if math.isnan(variance) else math.sqrt(max(0.0, variance))
 
 
-def linear(shares: Sequence[float], columns: Sequence[Floats], counted: Any) -> Floats:
+def linear(
+    shares: Sequence[float], columns: Sequence[Floats], counted: npt.NDArray[np.bool_]
+) -> Floats:
     """What each item adds to an average of ratios.
 
     Values whose mean it is, and whose variance is its own to first order.

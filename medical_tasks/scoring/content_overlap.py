@@ -11,10 +11,10 @@ context, the best chunk of each, the mean over sentences.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from medical_tasks.scoring.text_pairs import harmonic
 
@@ -94,7 +94,7 @@ class _Entity(NamedTuple):
 
 
 def radgraph_reward(
-    reference: Mapping[str, Any], output: Mapping[str, Any], *, exact_case: bool = False
+    reference: Mapping[str, object], output: Mapping[str, object], *, exact_case: bool = False
 ) -> RadGraphReward:
     """Compares the annotations of two reports.
 
@@ -127,11 +127,11 @@ def radgraph_reward(
     return RadGraphReward(_f1(*simple), _f1(*partial), _f1(*complete))
 
 
-def _f1(first: set[Any], second: set[Any]) -> float:
+def _f1(first: Set[object], second: Set[object]) -> float:
     return 2 * len(first & second) / (len(first) + len(second))
 
 
-def _entities(annotation: Mapping[str, Any], side: str) -> list[_Entity]:
+def _entities(annotation: Mapping[str, object], side: str) -> list[_Entity]:
     """Reads an annotation.
 
     What is wrong is told by the entity's id, since its tokens are text of the report.
@@ -162,7 +162,7 @@ def _entities(annotation: Mapping[str, Any], side: str) -> list[_Entity]:
     return found
 
 
-def _has_texts(entity: Any, *names: str) -> bool:
+def _has_texts(entity: object, *names: str) -> bool:
     return isinstance(entity, Mapping) and all(isinstance(entity.get(name), str) for name in names)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.kqa.annotations import ANNOTATIONS_FILE
 from medical_tasks.benchmarks.kqa.declarations import DATASET
+from medical_tasks.benchmarks.kqa.judge_check import ANNOTATIONS_FILE
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
 from medical_tasks.runs.results import read_items, read_results

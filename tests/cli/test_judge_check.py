@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.kqa.annotations import ANNOTATIONS_FILE
+from medical_tasks.benchmarks.kqa.judge_check import ANNOTATIONS_FILE
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts, single_question
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main

@@ -31,7 +31,7 @@ from medical_tasks.guard.addresses import (
     read_host,
 )
 from medical_tasks.guard.policy import WithheldError, audit_path, write_decision
-from medical_tasks.models import wire
+from medical_tasks.models import knock, wire
 from medical_tasks.models.call_pool import run_calls
 from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, check_base_url
 from medical_tasks.options import WithAttestation
@@ -460,11 +460,11 @@ def test_a_proxy_is_a_host_of_its_own(
 
 
 def test_no_proxy_is_kept_to(monkeypatch: pytest.MonkeyPatch, proxy: RecordingProxy) -> None:
-    assert wire.proxy_for("http://api.remote.example/v1") is not None
+    assert knock.proxy_for("http://api.remote.example/v1") is not None
     monkeypatch.setenv("NO_PROXY", "remote.example")
     monkeypatch.setenv("no_proxy", "remote.example")
-    assert wire.proxy_for("http://api.remote.example/v1") is None
-    assert wire.proxy_for("http://127.0.0.1:1/v1") is None
+    assert knock.proxy_for("http://api.remote.example/v1") is None
+    assert knock.proxy_for("http://127.0.0.1:1/v1") is None
 
 
 def test_a_client_opened_before_the_block_is_guarded_too(proxy: RecordingProxy) -> None:

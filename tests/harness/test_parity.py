@@ -164,7 +164,7 @@ def test_lighteval_command(script: Script, expected: dict[str, dict[str, float]]
         "medical|medcalc,medical|kqa",
     ]
     done = subprocess.run(
-        [sys.executable, "-m", *words, "--output-dir", str(out)],
+        [sys.executable, "-m", *words, "--output-dir", str(out), "--save-details"],
         capture_output=True,
         text=True,
         env=_environment(script),
@@ -181,6 +181,19 @@ def test_lighteval_command(script: Script, expected: dict[str, dict[str, float]]
     wanted = _shown(expected["kqa"]) | {"judged": 1.0}
     assert {name: judged[name] for name in wanted} == pytest.approx(wanted)
     assert "comprehensiveness" not in judged
+    # What lighteval kept of it is imported to the same figures.
+    (details,) = out.glob("details/**/details_medical:medcalc*.parquet")
+    words = ["import", "lighteval", str(details), "--task", "medcalc", "--config", "demo"]
+    folder = script.home / "imported" / "lighteval"
+    assert main([*words, "--data", str(script.home), "--out", str(folder)]) == 0
+    assert _metrics(folder, MEDCALC) == pytest.approx(expected["medcalc"])
+    assert _imported(folder) == ("imported/scripted", {"id": len(script.items["medcalc"])})
+
+
+def _imported(folder: Path) -> tuple[str, dict[str, int]]:
+    """The model's name and how answers were matched, of an imported run."""
+    recipe = json.loads((folder / "results.json").read_text())["tasks"]["medcalc"]["recipe"]
+    return recipe["model"]["name"], recipe["imported"]["matched"]
 
 
 _TABLE = """
@@ -250,6 +263,14 @@ def test_inspect_and_our_runner_on_one_endpoint(
             assert scores == pytest.approx(
                 _shown(expected["kqa"]) if judged else expected["medcalc"]
             )
+            if judged:
+                continue
+            words = ["import", "inspect", str(file), "--task", "medcalc", "--config", "demo"]
+            folder = script.home / "imported" / "inspect"
+            assert main([*words, "--data", str(script.home), "--out", str(folder)]) == 0
+            assert _metrics(folder, MEDCALC) == pytest.approx(expected["medcalc"])
+            model = "imported/openai-api/script/m"
+            assert _imported(folder) == (model, {"id": len(script.items["medcalc"])})
         words = [
             "run",
             "--tasks",

@@ -25,7 +25,7 @@ from medical_tasks.judges.base import (
     Verdict,
 )
 from medical_tasks.judges.base import Unreadable as Unreadable
-from medical_tasks.judges.budget import RunBudget, estimate_chat
+from medical_tasks.models.budget import Amount, RunBudget, estimate_chat
 
 Script = Callable[[Call], str | Reply | NoReply | BaseException]
 
@@ -65,16 +65,15 @@ class ScriptedBackend:
         self.rounds.append(len(calls))
         for call in self._order(calls):
             prompt = estimate_chat(call.messages)
-            if not budget.admit(prompt_tokens=prompt, output_tokens=call.question.max_tokens):
+            most = Amount(prompt, call.question.max_tokens)
+            if not budget.admit(most):
                 on_reply(NoReply(key=call.key, reason="budget spent"))
                 continue
             self.calls.append(call)
             said = self._script(call)
             if isinstance(said, BaseException):
                 raise said
-            budget.settle(
-                prompt_tokens=prompt, output_tokens=call.question.max_tokens, used=prompt + 10
-            )
+            budget.settle(most, Amount(prompt, 10))
             on_reply(self._outcome(call, said))
 
     def _outcome(self, call: Call, said: str | Reply | NoReply) -> Reply | NoReply:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard.policy import Subject, protect
 from medical_tasks.judges.base import Call, NoReply, Question, Reply
-from medical_tasks.judges.budget import RunBudget, estimate_chat, estimate_tokens
 from medical_tasks.judges.chat import ChatJudge, LocalJudge, open_chat
 from medical_tasks.judges.reading import free_text, one_of, schema_of
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
+from medical_tasks.models.budget import Amount, RunBudget, estimate_chat, estimate_tokens
 from medical_tasks.models.chat_client import ChatSettings
 from medical_tasks.models.endpoint import EndpointModel
 from medical_tasks.spec import Message
@@ -121,7 +121,7 @@ def test_every_request_is_admitted_and_settled() -> None:
     assert (
         budget.tokens == 5 * 4
     )  # a refused request took nothing; a good one the server's own count
-    assert budget._reserved == 0
+    assert budget._reserved == Amount()
     with FaultServer(first(1, Fault.cut())) as server:
         budget = RunBudget()
         ask(judge_with(server.base_url), calls(1), budget)
@@ -172,7 +172,7 @@ def test_limits_hold_and_every_call_has_one_outcome(
     assert budget.calls == len(server.calls)
     assert max_calls is None or len(server.calls) <= max_calls
     assert max_tokens is None or budget.tokens <= max_tokens
-    assert budget._reserved == 0
+    assert budget._reserved == Amount()
 
 
 def numbered(call: Received) -> list[str]:
@@ -281,7 +281,7 @@ def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
     plan = lambda call: Fault.hang() if call.prompt != "statement 7" else Fault.status_code(401)  # noqa: E731
     with FaultServer(plan) as server, pytest.raises(MissingError):
         ask(judge_with(server.base_url), calls(20), budget)
-    assert budget._reserved == 0
+    assert budget._reserved == Amount()
     # However slow the caller is, no more than `concurrency` replies are not yet kept.
     kept = 0
 
@@ -445,19 +445,19 @@ def test_the_budget_is_used_up_and_no_further() -> None:
 
 def test_tokens_are_reserved_before_and_settled_after() -> None:
     budget = RunBudget(max_tokens=100)
-    assert budget.admit(prompt_tokens=40, output_tokens=20)
-    assert not budget.admit(prompt_tokens=40, output_tokens=20)  # 60 are under way
-    budget.settle(prompt_tokens=40, output_tokens=20, used=30)
-    assert budget.admit(prompt_tokens=40, output_tokens=20)
+    assert budget.admit(Amount(40, 20))
+    assert not budget.admit(Amount(40, 20))  # 60 are under way
+    budget.settle(Amount(40, 20), Amount(30))
+    assert budget.admit(Amount(40, 20))
     assert (budget.calls, budget.tokens) == (2, 30)
-    budget.settle(prompt_tokens=40, output_tokens=20, used=None)
+    budget.settle(Amount(40, 20), None)
     assert budget.tokens == 90
-    assert budget.admit(prompt_tokens=10, output_tokens=0)
-    assert not budget.admit(prompt_tokens=1, output_tokens=0)
-    assert not RunBudget(max_calls=0).admit(prompt_tokens=0, output_tokens=0)
-    with pytest.raises(UsageError, match="--max-judge-calls must be 0 or more, got -1"):
+    assert budget.admit(Amount(10, 0))
+    assert not budget.admit(Amount(1, 0))
+    assert not RunBudget(max_calls=0).admit(Amount())
+    with pytest.raises(UsageError, match="0 or more requests, got -1"):
         RunBudget(max_calls=-1)
-    with pytest.raises(UsageError, match="--max-judge-tokens must be 0 or more, got -5"):
+    with pytest.raises(UsageError, match="0 or more tokens, got -5"):
         RunBudget(max_tokens=-5)
     assert (
         estimate_chat([{"role": "system", "content": "abc"}, {"role": "user", "content": "abcdef"}])
@@ -470,8 +470,8 @@ def test_threads_never_exceed_it_together() -> None:
     highest: list[int] = []
 
     def spend() -> None:
-        while budget.admit(prompt_tokens=300, output_tokens=100):
-            budget.settle(prompt_tokens=300, output_tokens=100, used=150)
+        while budget.admit(Amount(300, 100)):
+            budget.settle(Amount(300, 100), Amount(150))
             highest.append(budget.tokens)
 
     threads = [threading.Thread(target=spend) for _ in range(8)]

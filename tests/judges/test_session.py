@@ -32,6 +32,7 @@ from medical_tasks.judges.base import (
 )
 from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import JudgeSession
+from medical_tasks.models.usage import Prices
 from tests.judges.scripted import ScriptedBackend, question, read_word
 from tests.support import ROOT
 
@@ -326,7 +327,7 @@ def test_a_forecast_sends_nothing(store: Store, capsys: pytest.CaptureFixture[st
     session(backend, store).ask(questions(2))
     capsys.readouterr()
     options = JudgeOptions(votes=3, forecast=True)
-    judge = JudgeSession(backend, options, store, label="kqa", quiet=True, prices=(2.0, 10.0))
+    judge = JudgeSession(backend, options, store, label="kqa", quiet=True, prices=Prices(2.0, 10.0))
     asked = [question(f"q{number}", max_tokens=16 if number < 2 else 1000) for number in range(4)]
     assert (
         values(judge.ask([*asked, question("same", content="q3", max_tokens=1000)]))

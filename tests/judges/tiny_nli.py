@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.judges.base import LABELS, Call, NoReply, Pair, Reply
-from medical_tasks.judges.budget import RunBudget
+from medical_tasks.models.budget import RunBudget
 from tests.judges.scripted import answered, question
 
 NLI_LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}

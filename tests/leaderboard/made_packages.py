@@ -81,8 +81,12 @@ def package(
     unanswered: int = 0,
     task: str = "medcalc",
     recipe: Mapping[str, Any] | None = None,
+    held: bool = True,
 ) -> bytes:
-    """A package of one task without a judge; the first items are right, the last ones unanswered."""
+    """A package of one task without a judge; the first items are right, the last ones unanswered.
+
+    Its answers may not be `held`, but published elsewhere.
+    """
     spec = task_spec(task)
     items = [
         Item(
@@ -126,8 +130,9 @@ def package(
     files = {
         "results.json": json.dumps(results).encode(),
         "items.jsonl": "".join(json.dumps(row) + "\n" for row in rows).encode(),
-        "answers.jsonl": "".join(json.dumps(line) + "\n" for line in lines).encode(),
     }
+    if held:
+        files["answers.jsonl"] = "".join(json.dumps(line) + "\n" for line in lines).encode()
     submitter = Submitter(model=model, organisation=organisation)
     manifest = make_manifest(submitter, [task], partial_facts(results), files)
     return zip_bytes({"package.json": json.dumps(manifest).encode(), **files})

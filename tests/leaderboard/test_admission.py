@@ -59,6 +59,46 @@ def test_what_is_not_taken(
         check_admission(changed(recipe, task=task, **entry))
 
 
+PUBLISHED: dict[str, dict[str, object] | None] = {
+    "prompts": None,
+    "generation": None,
+    "model": {"name": "imported/A model"},
+    "imported": {
+        "kind": "authors",
+        "address": "https://example.org/answers.csv",
+        "licence": "CC-BY-4.0",
+        "unknown": ["prompts", "decoding"],
+    },
+}
+
+
+def test_published_answers_need_not_be_held_nor_be_whole_and_have_no_rank() -> None:
+    found = read_package(package(of=150, unanswered=40, right=20, recipe=PUBLISHED, held=False))
+    assert found.answers == {}
+    check_admission(found)
+    assert marks(found.results["tasks"]["medcalc"]) == [
+        "Answers that others published, scored here (licence CC-BY-4.0; not known: prompts, decoding).",
+        "They are to 110 of 150 items, which need not be like the others.",
+    ]
+    few = read_package(package(of=150, unanswered=60, recipe=PUBLISHED, held=False))
+    with pytest.raises(AdmissionError, match="90 of 150 items .* at least 100 items or 90 % are"):
+        check_admission(few)
+
+
+def test_what_is_said_of_published_answers_has_its_form() -> None:
+    for name, odd in (("unknown", 7), ("licence", ["MIT"]), ("files", {"a.csv": "no hash"})):
+        imported = {**(PUBLISHED["imported"] or {}), name: odd}
+        with pytest.raises(PackageError, match=f"recipe, imported, {name}"):
+            read_package(package(recipe={**PUBLISHED, "imported": imported}))
+
+
+@pytest.mark.parametrize("address", ["", "http://example.org/a", "https://localhost/a"])
+def test_answers_that_nobody_can_find_are_held(address: str) -> None:
+    imported = {**(PUBLISHED["imported"] or {}), "address": address}
+    with pytest.raises(PackageError, match=r"answers\.jsonl: lacks the answer|https:// address"):
+        read_package(package(recipe={**PUBLISHED, "imported": imported}, held=False))
+
+
 def test_all_reasons_are_told_at_once() -> None:
     with pytest.raises(AdmissionError) as told:
         check_admission(

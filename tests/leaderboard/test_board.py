@@ -7,7 +7,6 @@ import io
 import itertools
 import json
 import re
-import shutil
 import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Any
 import pytest
 
 from medical_tasks.catalog import task_spec, tasks
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.leaderboard.admission import AlreadySubmittedError, QueueFullError, QueueLimits
 from medical_tasks.leaderboard.board import (
@@ -33,13 +31,10 @@ from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import (
     PackageError,
     ReadLimits,
-    VerifyOptions,
 )
 from medical_tasks.leaderboard.submission_package.reading import read_package
-from medical_tasks.leaderboard.submission_package.verifying import verify_package
 from medical_tasks.report.published.figures import all_published
 from tests.leaderboard.made_packages import cases, package
-from tests.support import ROOT, SHARED, needs_shared
 
 CASES = cases("board")
 
@@ -427,31 +422,3 @@ def test_published_results_are_reported_and_have_no_interval(daily: Board) -> No
             for metric in entry.metrics.values()
         )
         assert rank_ranges([entry], tasks()[entry.task].metrics[0]) == [None]
-
-
-def test_the_example_store_is_whole_and_has_real_entries(tmp_path: Path) -> None:
-    board = Board(
-        LocalStorage(shutil.copytree(ROOT / "space" / "example-store", tmp_path / "store"))
-    )
-    assert not check_store(board).problems
-    # A judge that was not asked again leaves an entry unverified.
-    shown = sorted((entry.task, entry.state) for entry in entries_of(board, published=False))
-    judged = [(name, "unverified") for name in ("aci_bench", "kqa")]
-    assert shown == [*judged, *[("medcalc_direct", "verified")] * 2, ("meqsum", "unverified")]
-
-
-@needs_shared
-def test_the_example_store_fits_the_data_that_are_built_today(tmp_path: Path) -> None:
-    for name, config, files in (
-        ("medcalc_bench", "v1.0", "medcalc"),
-        ("kqa", "answered", "kqa"),
-        ("meqsum", "full", "meqsum"),
-    ):
-        build_dataset(name, source=SHARED / "data" / files, config=config, out=tmp_path / name)
-    packages = sorted((ROOT / "space" / "example-store" / "submissions").glob("*/package.zip"))
-    assert len(packages) == 5
-    known = [
-        each for each in map(read_package, packages) if "aci_bench" not in each.manifest.tasks
-    ]  # its claims are not here
-    found = [verify_package(each, VerifyOptions(data=tmp_path)) for each in known]
-    assert [each.differs for each in found] == [False] * 4

@@ -256,7 +256,7 @@ def test_any_three_words_in_a_row_are_a_quotation(words: list[str], at: int) -> 
 
 def reason_of(text: str) -> str | None:
     try:
-        reply = read_reply(text, sent=[])
+        reply = read_reply(text, {}, sent=[])
     except AttemptError as error:
         return error.reason
     assert reply.choices

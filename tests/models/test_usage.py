@@ -10,34 +10,55 @@ from hypothesis import strategies as st
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.opener import read_prices
-from medical_tasks.models.usage import USAGE, Meter, usage_said
+from medical_tasks.models.usage import USAGE, Meter, Prices, usage_said
 
 OLD = {"requests": 2, "prompt_tokens": 300, "output_tokens": 21, "seconds": 1.5}
 NEW = {**OLD, "tokens_per_second": 14.0, "price_in": 0.15, "price_out": 0.6, "cost_usd": 5.76e-05}
 COUNTS = st.none() | st.integers(0, 10**9)
-PRICES = st.none() | st.tuples(st.floats(0, 1000), st.floats(0, 1000))
+PRICE = st.floats(0, 1000)
+PRICES = st.none() | st.builds(Prices, PRICE, PRICE, st.none() | PRICE)
+COLUMNS = ("prompt_tokens", "output_tokens", "seconds", "cached_tokens", "provider")
+RECORDS = st.dictionaries(
+    st.text(),
+    st.fixed_dictionaries(
+        {
+            "prompt_tokens": COUNTS,
+            "output_tokens": COUNTS,
+            "seconds": st.none() | st.floats(0, 100),
+            "cached_tokens": COUNTS,
+            "provider": st.sampled_from(["", "one", "two"]),
+        }
+    ),
+)
 
 
-@given(st.dictionaries(st.text(), st.tuples(COUNTS, COUNTS, st.none() | st.floats(0, 100))), PRICES)
+@given(RECORDS, PRICES)
 def test_each_record_counts_once_and_what_one_leaves_open_the_sum_does(
-    found: dict[str, Any], prices: tuple[float, float] | None
+    records: dict[str, dict[str, Any]], prices: Prices | None
 ) -> None:
-    names = ("prompt_tokens", "output_tokens", "seconds")
-    records = {key: dict(zip(names, each, strict=True)) for key, each in found.items()}
     meter = Meter()
     meter.add(records)
     meter.add(records)
     usage = meter.usage(prices)
-    assert usage["requests"] == len(found)
-    each = [[record[name] for record in records.values()] for name in names]
-    prompt, output = (None if None in column else sum(column) for column in each[:2])
+    assert usage["requests"] == len(records)
+    columns = {name: [record[name] for record in records.values()] for name in COLUMNS}
+    prompt, output = (
+        None if None in columns[name] else sum(columns[name])
+        for name in ("prompt_tokens", "output_tokens")
+    )
     assert (usage["prompt_tokens"], usage["output_tokens"]) == (prompt, output)
-    assert (usage["seconds"] is None) == (None in each[2])
+    assert (usage["seconds"] is None) == (None in columns["seconds"])
+    cached = sum(count or 0 for count in columns["cached_tokens"])
+    assert usage.get("cached_tokens", 0) == cached
+    assert sum(usage.get("providers", {}).values()) == sum(map(bool, columns["provider"]))
     if prices is None or prompt is None or output is None:
         assert usage["cost_usd"] is None
     else:
+        cached = min(cached, prompt)
+        price_cached = prices.price_in if prices.price_cached is None else prices.price_cached
+        cost = (prompt - cached) * prices.price_in + cached * price_cached
         assert usage["cost_usd"] == pytest.approx(
-            prompt * prices[0] / 1e6 + output * prices[1] / 1e6, 1e-12, 1e-12
+            (cost + output * prices.price_out) / 1e6, 1e-9, 1e-9
         )
     assert USAGE.holds(usage)
 
@@ -47,6 +68,8 @@ def test_each_record_counts_once_and_what_one_leaves_open_the_sum_does(
     [
         {"cost_usd": 5.0e-05}, {"cost_usd": None}, {"tokens_per_second": 15.0}, {"price_in": None}, {"requests": None},
         {"requests": True}, {"output_tokens": -21}, {"seconds": 10**400}, {"prompt_tokens": 300.0}, {"more": 1},
+        {"reasoning_tokens": 0}, {"cached_tokens": -1}, {"providers": {}}, {"providers": {"x": 0}},
+        {"price_cached": 1, "cached_tokens": 9},
     ],
 )  # fmt: skip
 def test_a_usage_that_contradicts_itself_is_none(change: dict[str, Any]) -> None:
@@ -61,10 +84,10 @@ def test_words_and_prices() -> None:
     assert usage_said({**OLD, "prompt_tokens": None}).startswith(
         "2 requests, 21 output tokens, 1.5 s;"
     )
-    assert read_prices({"seed": "1", "price_in": "0.15", "price_out": "0.6"}, model="m") == (
-        0.15,
-        0.6,
-    )
+    given = {"seed": "1", "price_in": "0.15", "price_out": "0.6"}
+    assert read_prices(given, model="m") == Prices(0.15, 0.6)
+    given["price_cached"] = "0.01"
+    assert read_prices(given, model="m") == Prices(0.15, 0.6, 0.01)
     assert read_prices({"seed": "1"}, model="m") is None
     with pytest.raises(UsageError, match="m: a cost needs both price_in and price_out"):
         read_prices({"price_in": "1"}, model="m")

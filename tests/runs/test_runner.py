@@ -25,6 +25,7 @@ from medical_tasks.data.task_data import TaskData, load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.models.base import Answer, ChoiceScores, Failure, Length, OnResult, Request
+from medical_tasks.models.batch_journal import JOURNAL
 from medical_tasks.options import Run, parameters
 from medical_tasks.runs import finishing, runner
 from medical_tasks.runs.baselines import run_baseline
@@ -52,6 +53,9 @@ from medical_tasks.spec import (
     TaskSpec,
     Turn,
 )
+from tests.fault_server import Call
+from tests.models.fake_batches import FakeBatches
+from tests.models.toy_server import model_at
 from tests.support import GeneratesOnly, counts
 
 
@@ -184,6 +188,23 @@ def test_each_item_goes_on_until_it_is_done(
     assert [plain.responses[item] for item in ids] == ["enough", *[f"{n}.1" for n in range(1, 6)]]
     assert "protocol" not in plain.recipe
     assert plain.asked == {}
+
+
+def test_a_protocol_asks_a_batch_a_round(data: TaskData, folder: RunFolder) -> None:
+    scripted = Scripted(data)
+
+    def answer(call: Call) -> str:
+        messages = tuple(call.body["messages"])
+        reply = scripted.reply(Request(key="k", messages=messages, max_new_tokens=1))
+        assert isinstance(reply, Answer)
+        return reply.text
+
+    with FakeBatches(answer=answer) as server:
+        model = model_at(server, batch_poll=0.001)
+        model.ask_in_batches(folder.answers.with_name(JOURNAL))
+        task = run(model, data, folder)
+    assert [task.responses[item.id] for item in data.items] == EXPECTED
+    assert [each["requests"] for each in task.recipe["generation"]["batches"]] == [5, 5, 4, 3]
 
 
 def test_blocks_of_items_change_nothing(
@@ -525,6 +546,15 @@ def asked_once(
     found = run_model([task], {task.name: data}, model, private, RunOptions(**options))  # type: ignore[arg-type]
     assert found is not None
     return found[0]
+
+
+def test_probabilities_are_not_asked_in_batches(home: Path, private: RunFolder) -> None:
+    model = Words()
+    with pytest.raises(UsageError, match=f"--batch: {INDEX.name} asks how probable"):
+        run_model(
+            [INDEX], {INDEX.name: data_of(INDEX, home)}, model, private, RunOptions(batch=True)
+        )
+    assert model.asked == 0
 
 
 def test_probabilities_are_asked_once_scored_and_found_again(

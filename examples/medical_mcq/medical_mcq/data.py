@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from medical_mcq.declarations import DATASET
-from medical_tasks.data.dataset_source import DatasetSource, Row
+from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.io.columns import Column
+from medical_tasks.spec import Row
 
 __all__ = ["SOURCES"]
 

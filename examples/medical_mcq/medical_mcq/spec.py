@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from medical_mcq.declarations import DATASET
 from medical_tasks.spec import (
@@ -12,10 +12,12 @@ from medical_tasks.spec import (
     Answer,
     Asking,
     Benchmark,
+    HubTask,
     Item,
     ItemScore,
     MetricSpec,
     PromptSet,
+    Row,
     Scoring,
     TaskSpec,
     hub_question,
@@ -40,7 +42,7 @@ class MedicalMCQ(Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """An item a row."""
         return [
             Item(id=row["id"], fields=row, groups={"topic": row["topic"]}, cluster=row["id"])
@@ -69,7 +71,7 @@ class MedicalMCQ(Benchmark):
 
         return [score_item(item, answer.text) for item, answer in zip(items, answers, strict=True)]
 
-    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+    def eval_fields(self, task: TaskSpec) -> HubTask:
         """The question and its choices, graded by a model."""
         template = "{prompt}\n\nChoices, A to D in this order: {choices}"
         graded = {"name": "model_graded_qa"}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medical_rubric.declarations import DATASET
 from medical_tasks.spec import (
@@ -20,6 +20,7 @@ from medical_tasks.spec import (
     MetricSpec,
     MultiStep,
     PromptSet,
+    Row,
     Scoring,
     TaskSpec,
 )
@@ -44,7 +45,7 @@ class MedicalRubric(Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """An item a row."""
         return [
             Item(id=row["id"], fields=row, groups={"theme": row["theme"]}, cluster=row["id"])

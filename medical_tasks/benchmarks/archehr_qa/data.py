@@ -29,11 +29,11 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     read_key,
     read_mapping,
 )
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.files import packaged
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 
 FOLDERS: Final = {"dev": "dev", "test": "test", "test_2026": "test-2026"}
 """Split to its folder in a release."""

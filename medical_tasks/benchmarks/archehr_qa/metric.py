@@ -19,9 +19,8 @@ from medical_tasks.benchmarks.at_hand import (
     item_at_hand,
     task_at_hand,
 )
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.runs.results import flat
-from medical_tasks.spec import Item
+from medical_tasks.spec import Item, Row
 
 _TEXTS: Final = ("patient_narrative", "clinician_question", "clinician_answer")
 _LISTS: Final = ("sentence_ids", "sentences", "relevance")

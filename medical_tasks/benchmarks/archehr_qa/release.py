@@ -17,11 +17,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeVar
 
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError, listed
 from medical_tasks.io.files import open_file, read_bytes, readable
 from medical_tasks.io.json_records import is_text, json_objects, named, shown, text_id
 from medical_tasks.io.xml_files import PlainXmlError, xml_root
+from medical_tasks.spec import Row
 
 _T = TypeVar("_T")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.benchmarks.archehr_qa.declarations import (
     DATASET,
@@ -26,11 +26,14 @@ from medical_tasks.spec import (
     Asking,
     Baseline,
     Benchmark,
+    HubQuestion,
+    HubTask,
     Item,
     ItemScore,
     MultiStep,
     PaperSetting,
     PromptSet,
+    Row,
     Scoring,
     TaskSpec,
     View,
@@ -39,6 +42,7 @@ from medical_tasks.spec import (
 
 if TYPE_CHECKING:
     from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.data.shared_task import SharedTask
 
 
 # How a system asks its models is its own: a shared task.
@@ -53,7 +57,7 @@ _CHECKPOINTS: Final = {
 }
 
 
-_HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
+_HUB_QUESTIONS: Final[Mapping[str, HubQuestion]] = {
     "answer": {
         "asked": "clinician_question",
         "target": "clinician_answer",
@@ -108,7 +112,7 @@ class ArchEHRQA(Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """See `data`."""
         from medical_tasks.benchmarks.archehr_qa.data import load_items
 
@@ -141,7 +145,9 @@ class ArchEHRQA(Benchmark):
             task, items, texts, arguments=scoring.arguments, readings=scoring.readings
         )
 
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+    def scoring_identity(
+        self, task: TaskSpec, arguments: Mapping[str, str]
+    ) -> Mapping[str, object]:
         """See `scoring`."""
         from medical_tasks.benchmarks.archehr_qa.scoring import scoring_identity
 
@@ -176,13 +182,13 @@ class ArchEHRQA(Benchmark):
 
     def submission_check(
         self, task: TaskSpec, items: Sequence[Item]
-    ) -> Callable[[Sequence[Any]], list[str]]:
+    ) -> Callable[[Sequence[object]], list[str]]:
         """See `submission`."""
         from medical_tasks.benchmarks.archehr_qa.submission import submission_problems
 
         return partial(submission_problems, task, items)
 
-    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+    def eval_fields(self, task: TaskSpec) -> HubTask:
         """The answer from the sentences.
 
         The subtasks of 2026 have other questions and other gold.
@@ -191,7 +197,7 @@ class ArchEHRQA(Benchmark):
             **_HUB_QUESTIONS[task.options["form"]], scorer={"name": "model_graded_qa"}
         )
 
-    def shared_task(self) -> Any:
+    def shared_task(self) -> SharedTask:
         """See `submission`."""
         from medical_tasks.benchmarks.archehr_qa import submission
 

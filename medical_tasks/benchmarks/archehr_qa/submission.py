@@ -28,13 +28,12 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.benchmarks.archehr_qa.prompts import QUESTION_WORDS
 from medical_tasks.benchmarks.archehr_qa.scoring import has_bleu, official_answer
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import open_file, readable
 from medical_tasks.io.json_records import is_text, json_values, named, shown
 from medical_tasks.runs.responses import LARGEST, unzipped
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 
 _LONGEST_NUMBER: Final = 6
 _SHOWN: Final = 10

@@ -26,7 +26,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
     split_question,
     split_turns,
 )
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, Row, pinned
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Pin, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
@@ -35,7 +35,7 @@ from medical_tasks.io.files import check_columns, packaged
 from medical_tasks.io.json_records import is_text, named, shown, text_id
 from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.scoring.sentences import split_sentences
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 
 ACI_OFFICIAL_COLUMNS = ("dataset", "encounter_id", "dialogue", "note")
 

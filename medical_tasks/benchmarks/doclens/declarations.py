@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.io.files import packaged
-from medical_tasks.spec import JUDGE_REPLY_MISSING, DatasetSpec, MetricSpec, Official
+from medical_tasks.spec import JUDGE_REPLY_MISSING, DatasetSpec, MetricSpec, Official, Row
 
 ACI_BENCH = DatasetSpec(
     name="aci_bench",
@@ -143,7 +142,7 @@ OWN = DatasetSpec(
 )
 
 
-def demo_entries(kind: str, split: str) -> list[Mapping[str, Any]]:
+def demo_entries(kind: str, split: str) -> list[Row]:
     """The synthetic entries of a split, written for this package; they describe nobody.
 
     `kind`: `visits`, `questions`, `reports` or `texts`.

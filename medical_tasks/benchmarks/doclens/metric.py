@@ -29,12 +29,11 @@ from medical_tasks.benchmarks.doclens.measures import (
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import item_score, join_claims, text_units
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.judges.base import Judging
 from medical_tasks.judges.session import open_offline
 from medical_tasks.runs.results import flat
 from medical_tasks.scoring.reasoning import spoken
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 
 FORMS: Final = ("text", "note", "question")
 

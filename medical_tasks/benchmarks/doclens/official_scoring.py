@@ -323,7 +323,7 @@ class _Replies:
         )
 
     def _ask(
-        self, questions: Sequence[Question], read: _Read, take: Callable[[Verdict], Any]
+        self, questions: Sequence[Question], read: _Read, take: Callable[[Verdict], object]
     ) -> Line[list[Any]]:
         """What verdicts say; None where there is none."""
         outcomes = yield [

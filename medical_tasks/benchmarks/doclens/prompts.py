@@ -29,12 +29,11 @@ from medical_tasks.benchmarks.doclens.pieces import (
     remove_citations,
     sentence_pieces,
 )
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import check_prompt_set, check_settings
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.scoring.porter import stem
-from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
+from medical_tasks.spec import Item, Message, PromptSet, Row, TaskSpec, texts_sha256
 
 _CITATIONS: Final = "citations"
 

@@ -7,7 +7,7 @@ evaluated methods).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.benchmarks.doclens.declarations import (
     ACI_BENCH,
@@ -33,12 +33,15 @@ from medical_tasks.spec import (
     Asking,
     Benchmark,
     DatasetSpec,
+    HubQuestion,
+    HubTask,
     Item,
     ItemScore,
     MetricSpec,
     PaperSetting,
     PromptSet,
     PublishedAnswer,
+    Row,
     Scoring,
     TaskSpec,
     View,
@@ -76,7 +79,7 @@ _RADGRAPH_ARGUMENT: Final = {"radgraph": "folder of a RadGraph checkpoint"}
 
 _NUMBERS: Final = {1: "one", 2: "two", 6: "six", 12: "twelve"}
 
-_HUB_QUESTIONS: Final[Mapping[str, dict[str, Any]]] = {
+_HUB_QUESTIONS: Final[Mapping[str, HubQuestion]] = {
     "aci_bench": {
         "asked": "id",
         "target": "note",
@@ -112,7 +115,7 @@ class DocLens(Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """See `data`."""
         from medical_tasks.benchmarks.doclens.data import load_items
 
@@ -149,7 +152,9 @@ class DocLens(Benchmark):
         texts = [answer.text for answer in answers]
         return score_items(task, items, texts, judging=scoring.judge, arguments=scoring.arguments)
 
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+    def scoring_identity(
+        self, task: TaskSpec, arguments: Mapping[str, str]
+    ) -> Mapping[str, object]:
         """See `scoring`."""
         from medical_tasks.benchmarks.doclens.scoring import scoring_identity
 
@@ -175,13 +180,13 @@ class DocLens(Benchmark):
 
         return load_judge_prompts(task, name, upstream)
 
-    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+    def eval_fields(self, task: TaskSpec) -> HubTask:
         """A text to be summarised, compared with the reference by words."""
         question = _HUB_QUESTIONS.get(task.dataset)
         return {} if question is None else hub_question(**question, scorer={"name": "f1"})
 
     def published_answers(
-        self, task: TaskSpec, record: Mapping[str, Any]
+        self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
         """Notes made section by section, as `divide_section.py` puts them together."""
         fields = {section: f"output_{section}" for section in SECTIONS}

@@ -28,12 +28,12 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
     read_questions,
 )
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import MissingError, UsageError, listed
 from medical_tasks.guard.leak_sources import walked
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import packaged, read_text, readable
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 
 DISCQ_ROWS = 1089
 """Of `discq_questions_final.csv`, without its header (paper, section 4.3)."""
@@ -68,7 +68,7 @@ _NAMES = frozenset(
 )
 # Words that questions begin with; the trigger may begin a sentence with one.
 _BEGINNINGS = frozenset(
-    "A Any Are At Can Could Did Do Does For Had Has Have How If In Is On Should The There Was "
+    "A object Are At Can Could Did Do Does For Had Has Have How If In Is On Should The There Was "
     "Were What When Where Which Who "
     "Why Will With Would".split()
 )

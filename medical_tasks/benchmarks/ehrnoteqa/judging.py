@@ -25,7 +25,6 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import (
 from medical_tasks.benchmarks.ehrnoteqa.prompts import fill_template, note_blocks
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.judged import check_different, user_message
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import (
     ENTAILS,
@@ -51,7 +50,7 @@ from medical_tasks.judges.reading import (
     whole_number,
 )
 from medical_tasks.judges.rounds import Line, ask_together
-from medical_tasks.spec import Item, texts_sha256
+from medical_tasks.spec import Item, Row, texts_sha256
 
 NO_GOLD: Final = "no gold: for people to score"
 

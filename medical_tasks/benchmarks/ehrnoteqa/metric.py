@@ -24,13 +24,12 @@ from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import Decided, decide
 from medical_tasks.judges.lexical import GIVEN
 from medical_tasks.judges.session import open_offline
 from medical_tasks.runs.results import flat
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 
 FORMATS: Final = ("open", "mc", "prob_index", "prob_value")
 MISSING: Final = "judge: no verdict given"

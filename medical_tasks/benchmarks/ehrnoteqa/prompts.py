@@ -18,13 +18,13 @@ from typing import Final, Literal
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import NoteRow, prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
-from medical_tasks.data.dataset_source import Row, repository_file
+from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.task_data import check_prompt_set
 from medical_tasks.data.upstream_source import parse_python
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import packaged
 from medical_tasks.models.base import ChoiceScores
-from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
+from medical_tasks.spec import Item, Message, PromptSet, Row, TaskSpec, texts_sha256
 
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 

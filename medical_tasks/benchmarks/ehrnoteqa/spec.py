@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks.benchmarks.ehrnoteqa.declarations import (
     DATASET,
@@ -19,11 +19,13 @@ from medical_tasks.spec import (
     Answer,
     Asking,
     Benchmark,
+    HubTask,
     Item,
     ItemScore,
     PaperSetting,
     PromptSet,
     PublishedAnswer,
+    Row,
     Scoring,
     TaskSpec,
     View,
@@ -83,13 +85,13 @@ class EHRNoteQA(Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """See `data`."""
         from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 
         return load_items(task, rows)
 
-    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+    def keeps(self, task: TaskSpec, row: Row) -> bool:
         """See `data`."""
         from medical_tasks.benchmarks.ehrnoteqa.data import keeps
 
@@ -127,7 +129,9 @@ class EHRNoteQA(Benchmark):
             readings=scoring.readings,
         )
 
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+    def scoring_identity(
+        self, task: TaskSpec, arguments: Mapping[str, str]
+    ) -> Mapping[str, object]:
         """See `scoring`."""
         from medical_tasks.benchmarks.ehrnoteqa.scoring import scoring_identity
 
@@ -161,7 +165,7 @@ class EHRNoteQA(Benchmark):
             NO_GOLD: "Nobody knows the right answers of this set: they are for people to score.",
         }
 
-    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+    def eval_fields(self, task: TaskSpec) -> HubTask:
         """The question about its notes.
 
         Open, graded by a model, or by choice, whichever way this suite asks for choices.
@@ -190,7 +194,7 @@ class EHRNoteQA(Benchmark):
         }
 
     def published_answers(
-        self, task: TaskSpec, record: Mapping[str, Any]
+        self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
         """What `generate.py` and `evaluate.py` write.
 
@@ -210,7 +214,7 @@ class EHRNoteQA(Benchmark):
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`ehrnoteqa`: answers that people scored as correct or not."""
-        from medical_tasks.benchmarks.ehrnoteqa.checking import check_set
+        from medical_tasks.benchmarks.ehrnoteqa.judge_check import check_set
 
         return {"ehrnoteqa": check_set(TASKS)}
 

@@ -18,7 +18,7 @@ from typing import TypedDict, cast
 
 from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.documents import Document
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row, pinned
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, pinned
 from medical_tasks.errors import UsageError
 from medical_tasks.harness.evaluate_rows import Columns
 from medical_tasks.io.columns import Column
@@ -42,7 +42,7 @@ from medical_tasks.io.tables import (
     read_content,
     read_table,
 )
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 
 
 def question_id(question: str, diagnosis: str | None = None) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.at_hand import (
     check_counts,
@@ -31,11 +31,10 @@ from medical_tasks.benchmarks.kqa.judging import (
 )
 from medical_tasks.benchmarks.kqa.scoring import case_of, score_cases
 from medical_tasks.benchmarks.kqa.spec import KQA
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.judges.base import LABELS, Label
 from medical_tasks.judges.lexical import decide
 from medical_tasks.runs.results import flat
-from medical_tasks.spec import Counts, ItemScore, MetricSpec
+from medical_tasks.spec import Counts, ItemScore, MetricSpec, Row
 
 MISSING: Final = "no verdict given"
 
@@ -52,7 +51,7 @@ def score_answers(
     weights: Weights | None = None,
     relation: str | Relation = "entails",
     normalised: bool = False,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Scores answers: what `metrics/kqa` takes and returns, its predictions as `answers`.
 
     Args:

@@ -28,7 +28,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from types import ModuleType
+from typing import Final
 
 from medical_tasks.benchmarks.kqa.data import demo_documents, demo_ids
 from medical_tasks.benchmarks.kqa.documents import (
@@ -38,11 +39,10 @@ from medical_tasks.benchmarks.kqa.documents import (
     chunk_documents,
     read_documents,
 )
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import check_prompt_set, check_settings, whole_setting
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import packaged
-from medical_tasks.spec import Item, Message, PromptSet, TaskSpec, texts_sha256
+from medical_tasks.spec import Item, Message, PromptSet, Row, TaskSpec, texts_sha256
 
 _CONTENT: Final = packaged(__file__, "prompts.json")
 TEXTS: Final = {name: text for name, text in _CONTENT.items() if isinstance(text, str)}
@@ -314,7 +314,7 @@ def _index(documents: tuple[Document, ...], chunk_words: int) -> Index:
     return Index(list(chunk_documents(documents, chunk_words)))
 
 
-def _bm25s() -> Any:
+def _bm25s() -> ModuleType:
     """Imports the library without the accelerators it looks for, and keeps it from logging."""
     with _out_of_sight(_UNWANTED):
         library = importlib.import_module("bm25s")

@@ -29,11 +29,10 @@ from medical_tasks.benchmarks.kqa.judging import (
     StatementVerdict,
     judge_answers,
 )
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.task_data import check_lengths
 from medical_tasks.judges.base import Judging
 from medical_tasks.scoring.reasoning import as_written
-from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, TaskSpec, Verdicts
+from medical_tasks.spec import Counts, Item, ItemScore, Plot, PlotPoint, Row, TaskSpec, Verdicts
 
 Limits = tuple[float, float]
 

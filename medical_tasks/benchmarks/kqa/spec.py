@@ -7,7 +7,7 @@ https://arxiv.org/abs/2401.14493. Reference implementation: https://github.com/I
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medical_tasks.benchmarks.kqa.declarations import (
     DATASET,
@@ -19,12 +19,14 @@ from medical_tasks.spec import (
     Answer,
     Asking,
     Benchmark,
+    HubTask,
     Item,
     ItemScore,
     PaperSetting,
     Plot,
     PromptSet,
     PublishedAnswer,
+    Row,
     Scoring,
     TaskSpec,
     View,
@@ -70,7 +72,7 @@ class KQABenchmark(Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """See `data`."""
         from medical_tasks.benchmarks.kqa.data import load_items
 
@@ -115,20 +117,18 @@ class KQABenchmark(Benchmark):
 
         return load_judge_prompts(task, name, upstream)
 
-    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+    def eval_fields(self, task: TaskSpec) -> HubTask:
         """The question alone, graded by a model."""
         return hub_question("question", "answer", scorer={"name": "model_graded_qa"})
 
-    def plots(
-        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
-    ) -> list[Plot]:
+    def plots(self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot]:
         """See `scoring`."""
         from medical_tasks.benchmarks.kqa.scoring import statement_plots
 
         return statement_plots(rows)
 
     def published_answers(
-        self, task: TaskSpec, record: Mapping[str, Any]
+        self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
         """What `run_eval.py` takes as `--result_file`."""
         if not {"Question", "result"} <= record.keys():
@@ -137,7 +137,7 @@ class KQABenchmark(Benchmark):
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
         """`kqa`: the statements that three physicians labelled."""
-        from medical_tasks.benchmarks.kqa.annotations import check_set
+        from medical_tasks.benchmarks.kqa.judge_check import check_set
 
         return {"kqa": check_set(KQA)}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from medical_tasks.benchmarks.medcalc_bench.gold import entities_of
 from medical_tasks.calculators import CalculatorInputError
 from medical_tasks.scoring.means import proportion_interval
-from medical_tasks.spec import Item, Plot, PlotPoint
+from medical_tasks.spec import Item, Plot, PlotPoint, Row
 
 Kind: TypeAlias = Literal["equation", "rule"]
 X_LABEL, Y_LABEL = "Number of attributes", "Accuracy"
@@ -35,7 +35,7 @@ class AttributePoint:
     ci_high: float
 
 
-def kind_of(row: Mapping[str, Any]) -> Kind:
+def kind_of(row: Row) -> Kind:
     """The kind of a row's calculator; rows as built have no category but the seven."""
     for kind, categories in KINDS.items():
         if row["category"] in categories:
@@ -43,7 +43,7 @@ def kind_of(row: Mapping[str, Any]) -> Kind:
     raise ValueError(f"category {row['category']!r} is none of the seven of MedCalc-Bench")
 
 
-def count_attributes(row: Mapping[str, Any]) -> int | None:
+def count_attributes(row: Row) -> int | None:
     """Counts the entities a row gives, as the paper's table 1 does, used by the rule or not.
 
     None when they cannot be read.
@@ -55,7 +55,7 @@ def count_attributes(row: Mapping[str, Any]) -> int | None:
 
 
 def accuracy_by_attributes(
-    scored: Iterable[tuple[Mapping[str, Any], bool, str]],
+    scored: Iterable[tuple[Row, bool, str]],
 ) -> tuple[list[AttributePoint], int]:
     """The points by kind and number of attributes, and how many answers could not be counted."""
     groups: dict[tuple[Kind, int], list[tuple[bool, str]]] = {}
@@ -78,7 +78,7 @@ def accuracy_by_attributes(
     return points, left_out
 
 
-def attribute_plots(rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]) -> list[Plot]:
+def attribute_plots(rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot]:
     """Accuracy by kind of calculator and number of attributes, as `medical-tasks errors` counts them."""
     scored = [
         (items[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"])

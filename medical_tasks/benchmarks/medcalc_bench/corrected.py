@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     DAYS,
@@ -33,7 +33,7 @@ from medical_tasks.data.dataset_source import Pin, file_sha256
 from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.errors import UsageError
 from medical_tasks.io.csv_files import read_csv
-from medical_tasks.spec import DatasetSpec
+from medical_tasks.spec import DatasetSpec, Row
 
 __all__ = [
     "CORRECTED",
@@ -86,7 +86,7 @@ _RULES: Final[Mapping[AnswerKind, str]] = {
 }
 
 
-def read_corrected_rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_corrected_rows(path: Path) -> Iterator[Row]:
     """Reads the labels' file as rows of the dataset; a cell that cannot be read is a `UsageError`.
 
     The file has seven columns. What the calculator determines (id, category, output type) follows
@@ -107,7 +107,7 @@ def read_corrected_rows(path: Path) -> Iterator[dict[str, Any]]:
         yield typed
 
 
-def _typed(place: str, cells: Mapping[str, str]) -> dict[str, Any]:
+def _typed(place: str, cells: Mapping[str, str]) -> Row:
     if not _ID.fullmatch(cells["Unique ID"]):
         raise _wrong(place, cells, "Unique ID", "expected a whole number")
     for column in ("Patient Note", "Question"):
@@ -221,12 +221,12 @@ class CorrectedLabels:
     by_row: Mapping[tuple[int, str], CorrectedLabel]  # row number and the note's hash
     sha256: str  # of the labels' file
 
-    def of(self, row: Mapping[str, Any]) -> CorrectedLabel | None:
+    def of(self, row: Row) -> CorrectedLabel | None:
         """The label of a row of v1.0; None where it has none, or another row has its number."""
         return self.by_row.get((int(row["row_number"]), note_cluster(str(row["patient_note"]))))
 
 
-def _labels(rows: Iterable[Mapping[str, Any]], sha256: str) -> CorrectedLabels:
+def _labels(rows: Iterable[Row], sha256: str) -> CorrectedLabels:
     by_row = {}
     for row in rows:
         answer, kind = row["ground_truth_answer"], answer_kind(int(row["calculator_id"]))
@@ -258,7 +258,7 @@ def _kept_labels(folder: Path, spec: DatasetSpec, parquet: str, sha256: str) -> 
     return _labels(read_rows(folder, CORRECTED, "test", spec=spec), sha256)
 
 
-def label_answer(row: Mapping[str, Any]) -> Answer:
+def label_answer(row: Row) -> Answer:
     """A row's label as a calculator would give it.
 
     Example:
@@ -289,6 +289,6 @@ def agrees_with_answer(corrected: CorrectedLabel, answer: Answer) -> bool:
     return label_agrees(corrected.as_row, answer)
 
 
-def agrees_with_label(corrected: CorrectedLabel, row: Mapping[str, Any]) -> bool:
+def agrees_with_label(corrected: CorrectedLabel, row: Row) -> bool:
     """Whether a row's own label is right by its corrected one."""
     return agrees_with_answer(corrected, label_answer(row))

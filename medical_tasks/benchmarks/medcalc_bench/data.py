@@ -53,7 +53,7 @@ from medical_tasks.io.files import packaged
 from medical_tasks.io.json_records import named, shown
 from medical_tasks.io.tables import cell_text, folded, has_columns, read_table
 from medical_tasks.plugins import generator
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 
 CATEGORIES = ("lab", "physical", "date", "dosage", "risk", "severity", "diagnosis")
 OUTPUT_TYPES = ("decimal", "integer", "date")
@@ -173,7 +173,7 @@ _FORMS: Mapping[AnswerKind, str] = {
 _SHOWN_ROWS = 100
 
 
-def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
     """Reads the rows of a configuration.
 
     A file that is not whole is a `UsageError` with row, column and value.
@@ -220,9 +220,7 @@ class _Row(NamedTuple):
         )
 
 
-def read_credentialed_rows(
-    config: str, split: str, files: Mapping[str, Path]
-) -> Iterator[dict[str, Any]]:
+def read_credentialed_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
     """Reads the rows of `medcalc_own`."""
     yield from demo_rows() if config == "demo" else read_own_rows(files[split], credentialed=True)
 
@@ -318,7 +316,7 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
     return list(rows.values())
 
 
-def _own_cell(where: str, column: str, value: Any) -> str:
+def _own_cell(where: str, column: str, value: object) -> str:
     if not isinstance(value, dict | list):
         return str(cell_text(value) or "")
     if column != "Relevant Entities":
@@ -490,7 +488,7 @@ def _is_answer(text: str, output_type: str) -> bool:
     return math.isfinite(number) and (output_type == "decimal" or number.is_integer())
 
 
-def load_items(task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     """Makes one item a row."""
     items = []
     kinds: dict[tuple[str, ...], Mapping[str, str]] = {}  # one for all rows of a calculator
@@ -537,9 +535,7 @@ FRESH_OPTIONS = (
 )
 
 
-def _generated(
-    split: str, options: Mapping[str, int], *, twins: bool = False
-) -> Iterator[Mapping[str, Any]]:
+def _generated(split: str, options: Mapping[str, int], *, twins: bool = False) -> Iterator[Row]:
     name = "medcalc_twins" if twins else "medcalc_fresh"
     return iter(generator(name)(split, options))
 

@@ -330,7 +330,7 @@ _MATH_FUNCTIONS = (
     *("radians", "remainder"),
 )
 
-_MATH: dict[str, Any] = {f"math.{name}": getattr(math, name) for name in _MATH_FUNCTIONS}
+_MATH: dict[str, object] = {f"math.{name}": getattr(math, name) for name in _MATH_FUNCTIONS}
 _MATH |= {f"math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")}
 _MATH |= {"math.factorial": _factorial, "math.prod": _prod}
 
@@ -358,7 +358,7 @@ _NUMPY |= {
     "sum": lambda values: sum(_flat(values)),
 }
 _NP = {f"np.{name}": value for name, value in _NUMPY.items()}
-_BUILTIN: dict[str, Any] = {
+_BUILTIN: dict[str, object] = {
     "abs": abs,
     "float": float,
     "int": int,
@@ -386,7 +386,7 @@ CHECK: Mapping[str, Any] = {
     "sum": sum,
 }
 
-FORMULA: Mapping[str, Any] = {
+FORMULA: Mapping[str, object] = {
     **EXTRACTION,
     **{
         name.removeprefix("math."): value

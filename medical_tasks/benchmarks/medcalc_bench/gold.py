@@ -25,6 +25,7 @@ from medical_tasks.calculators import (
     find,
 )
 from medical_tasks.errors import UsageError
+from medical_tasks.spec import Row
 
 __all__ = [
     "DAYS", "MAX_REPLY", "NOT_COMPUTABLE", "PERCENT_IDS", "SCORE_IDS", "AnswerKind", "Decision", "answer_kind",
@@ -101,7 +102,7 @@ def answer_kind(calculator_id: int, output_type: str | None = None) -> AnswerKin
     )
 
 
-def row_kind(row: Mapping[str, Any]) -> AnswerKind:
+def row_kind(row: Row) -> AnswerKind:
     """The form of a row's answer: its calculator's, but for a gestational age in days.
 
     Example:
@@ -158,7 +159,7 @@ def within(value: float, lower: float, upper: float) -> str:
     return f"{value:.6g} is {place} {lower:.6g} to {upper:.6g}"
 
 
-def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
+def entities_of(row: Row) -> dict[str, object]:
     """The row's entities; a `CalculatorInputError` where it has none, or a text of another form."""
     text = row.get("relevant_entities")
     try:
@@ -172,7 +173,7 @@ def entities_of(row: Mapping[str, Any]) -> dict[str, object]:
     return entities
 
 
-def recompute(row: Mapping[str, Any], conventions: frozenset[str] = frozenset()) -> Result:
+def recompute(row: Row, conventions: frozenset[str] = frozenset()) -> Result:
     """Applies the published rule.
 
     A `CalculatorInputError` where there is none, no answer, or a unit that cannot be meant.
@@ -200,7 +201,7 @@ def score_steps(explanation: str) -> list[tuple[str, float]]:
     return [(what, float(points)) for what, points in _STEP.findall(explanation)]
 
 
-def recompute_or_none(row: Mapping[str, Any]) -> Result | None:
+def recompute_or_none(row: Row) -> Result | None:
     """As `recompute`, and None where the rule has no answer."""
     try:
         return recompute(row)
@@ -208,7 +209,7 @@ def recompute_or_none(row: Mapping[str, Any]) -> Result | None:
         return None
 
 
-def label_agrees(row: Mapping[str, Any], answer: Answer) -> bool:
+def label_agrees(row: Row, answer: Answer) -> bool:
     """Whether a calculator's answer is right by the row's label and limits; by "N/A" none is."""
     label = str(row["ground_truth_answer"])
     if is_not_computable(label):
@@ -273,7 +274,7 @@ def canonical_entities(text: str) -> str:
     return text
 
 
-def _python_literal(text: str) -> Any:
+def _python_literal(text: str) -> object:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -290,7 +291,7 @@ def _python_literal(text: str) -> Any:
     return value
 
 
-def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+def _unique(pairs: list[tuple[object, object]]) -> dict[object, object]:
     result: dict[Any, Any] = {}
     for key, value in pairs:
         if key in result:
@@ -299,7 +300,7 @@ def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     return result
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not a number")
 
 

@@ -19,7 +19,7 @@ from medical_tasks.benchmarks.medcalc_bench.corrected import (
 from medical_tasks.benchmarks.medcalc_bench.gold import label_agrees, recompute_or_none
 from medical_tasks.calculators import Result
 from medical_tasks.runs.numbers import interval, valued
-from medical_tasks.spec import Table
+from medical_tasks.spec import Row, Table
 
 __all__ = ["RowGolds", "golds_of", "golds_table"]
 
@@ -48,7 +48,7 @@ class RowGolds:
         return self.corrected is not None and self.corrected.not_computable
 
 
-def golds_of(row: Mapping[str, Any], labels: CorrectedLabels | None) -> RowGolds:
+def golds_of(row: Row, labels: CorrectedLabels | None) -> RowGolds:
     """Compares the golds of a row; a label that cannot be read is a `UsageError`."""
     rule = recompute_or_none(row)
     corrected = None if labels is None else labels.of(row)
@@ -80,7 +80,7 @@ _SAME: Final = "itself"
 
 
 def golds_table(
-    entry: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], labels: CorrectedLabels | None
+    entry: Mapping[str, Any], rows: Iterable[Row], labels: CorrectedLabels | None
 ) -> Table | None:
     """The accuracy by each gold, and how many rows two golds agree on; None where all agree."""
     golds = [golds_of(row, labels) for row in rows]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from medical_tasks.data.dataset_source import repository_file
 from medical_tasks.data.upstream_source import (
@@ -94,7 +94,7 @@ class OfficialQuestions:
         str, str
     ]  # calculator id to the question over its example, where not the item's
     examples: Mapping[
-        str, tuple[str, Mapping[str, Any]]
+        str, tuple[str, Mapping[str, object]]
     ]  # calculator id to note and reply; empty but for one-shot
     files: Mapping[str, str]  # path in the checkout to git blob id
 
@@ -425,10 +425,10 @@ def _find(upstream: Path | None, name: str) -> Path:
     return repository_file(upstream, f"evaluation/{name}", repository=_REPOSITORY)
 
 
-def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
+def _read_examples(path: Path) -> dict[str, tuple[str, Mapping[str, object]]]:
     try:
         content = json.loads(read_file(path))
-        examples: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        examples: dict[str, tuple[str, Mapping[str, object]]] = {}
         for key, entry in content.items():
             note, reply = entry["Patient Note"], entry["Response"]
             examples[key] = (

@@ -28,6 +28,7 @@ from medical_tasks.spec import (
     Answer,
     Asking,
     Benchmark,
+    HubTask,
     Item,
     ItemScore,
     MultiStep,
@@ -35,6 +36,7 @@ from medical_tasks.spec import (
     Plot,
     PromptSet,
     PublishedAnswer,
+    Row,
     Scoring,
     Table,
     TaskSpec,
@@ -79,7 +81,7 @@ class MedCalcBench(Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
         """See `data`."""
         from medical_tasks.benchmarks.medcalc_bench.data import load_items
 
@@ -114,7 +116,9 @@ class MedCalcBench(Benchmark):
 
         return score_items(task, items, texts, scoring.readings, arguments=scoring.arguments)
 
-    def scoring_identity(self, task: TaskSpec, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+    def scoring_identity(
+        self, task: TaskSpec, arguments: Mapping[str, str]
+    ) -> Mapping[str, object]:
         """See `scoring`."""
         from medical_tasks.benchmarks.medcalc_bench.scoring import scoring_identity
 
@@ -126,7 +130,7 @@ class MedCalcBench(Benchmark):
 
         return NOTE_WORDS
 
-    def keeps(self, task: TaskSpec, row: Mapping[str, Any]) -> bool:
+    def keeps(self, task: TaskSpec, row: Row) -> bool:
         if task.options["style"] == "twins":  # rows of the demo are families of one
             return str(row.get("note_type")).startswith("Twin: ") or str(row["note_id"]).startswith(
                 "demo-"
@@ -144,7 +148,7 @@ class MedCalcBench(Benchmark):
         )
 
     def published_answers(
-        self, task: TaskSpec, record: Mapping[str, Any]
+        self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
         """What `run.py` and `generate_code_prompt.py` write.
 
@@ -173,7 +177,7 @@ class MedCalcBench(Benchmark):
 
         return open_protocol(task, prompts=asking.prompts, upstream=asking.upstream)
 
-    def eval_fields(self, task: TaskSpec) -> dict[str, Any]:
+    def eval_fields(self, task: TaskSpec) -> HubTask:
         """A question about a note, graded by a model."""
         template = "Patient note:\n{patient_note}\n\n{prompt}"
         graded = {"name": "model_graded_qa"}
@@ -185,9 +189,7 @@ class MedCalcBench(Benchmark):
             metadata=["patient_note"],
         )
 
-    def plots(
-        self, task: TaskSpec, rows: Sequence[Mapping[str, Any]], items: Mapping[str, Item]
-    ) -> list[Plot]:
+    def plots(self, task: TaskSpec, rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot]:
         from medical_tasks.benchmarks.medcalc_bench.attributes import attribute_plots
 
         return attribute_plots(rows, items)

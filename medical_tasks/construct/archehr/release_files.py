@@ -23,7 +23,7 @@ from medical_tasks.benchmarks.archehr_qa.release import (
     FullCase,
     Sentence,
 )
-from medical_tasks.data.dataset_source import Row
+from medical_tasks.spec import Row
 
 
 def release_texts(

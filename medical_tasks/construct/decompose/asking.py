@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.construct.options import Decompose
 from medical_tasks.data.dataset_source import file_sha256
@@ -83,7 +83,7 @@ def read_request(arguments: Decompose, task: TaskSpec, *, texts: str) -> JudgeRe
 def asked(
     request: JudgeRequest,
     written: Written,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     *,
     texts: str,
     sources: Sequence[Path],
@@ -92,19 +92,20 @@ def asked(
 
     A forecast asks and leaves nothing.
     """
-    opening: dict[str, Any] = {
-        "args": request.args,
-        "options": request.options,
-        "label": texts,
-        "must_read": True,
-    }
 
     def folder() -> RunFolder:
         _check_out(written, sources)
         made = {"decompose": written.out.name, "judge": request.identity, **settings}
         return open_run_folder(written.work, made, private=written.private)
 
-    with open_session_in(folder, request.name, **opening) as session:
+    with open_session_in(
+        folder,
+        request.name,
+        args=request.args,
+        options=request.options,
+        label=texts,
+        must_read=True,
+    ) as session:
         yield session
 
 

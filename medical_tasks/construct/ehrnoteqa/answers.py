@@ -18,8 +18,8 @@ from typing import Final, cast
 
 import medical_tasks.construct.annotation as annotation
 import medical_tasks.construct.shared as construction
-from medical_tasks.benchmarks.ehrnoteqa.checking import KINDS, LONGEST_MODEL, RATER
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
+from medical_tasks.benchmarks.ehrnoteqa.judge_check import KINDS, LONGEST_MODEL, RATER
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.construct.ehrnoteqa import files

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import medical_tasks.construct.shared as construction
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS, NoteRow, prepared_text, read_notes
@@ -25,6 +25,9 @@ from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import make_folder, read_text
 from medical_tasks.io.progress import reading
 from medical_tasks.models.checkpoint import check_config
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 Cell = tuple[int, int]
 """Level and number of notes."""
@@ -379,7 +382,7 @@ def open_counter(name: str) -> TokenCounter:
     return TokenCounter(identity={"tokenizer": folder.resolve().name, **digests}, count=count)
 
 
-def _loaded(folder: Path) -> Any:
+def _loaded(folder: Path) -> PreTrainedTokenizerBase:
     file = folder / "tokenizer.json"
     if not file.is_file():
         from transformers import AutoTokenizer

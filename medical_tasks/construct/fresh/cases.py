@@ -63,7 +63,7 @@ def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> C
     return chart
 
 
-def _open_operation(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
+def _open_operation(calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]) -> Chart:
     """An operation is planned, of elevated risk or not.
 
     Of elevated risk are intraperitoneal, intrathoracic and suprainguinal vascular operations.
@@ -93,7 +93,7 @@ def _open_throat(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any])
     )
 
 
-def _open_insulin(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
+def _open_insulin(calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]) -> Chart:
     reason = draw.pick(_DATA["reasons"]["insulin_resistance"])
     # Irregular periods are a woman's reason, and not one of her later years.
     person = (
@@ -114,7 +114,7 @@ def _open_charlson(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any
     return _opened(calculator, draw, {**case, "person": person, "reason": reasons})
 
 
-def _open_fluids(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
+def _open_fluids(calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]) -> Chart:
     low, high, months, light, heavy = draw.pick(_TEXTS["fluid_ages"])
     person = draw_person(draw, low, high, months=months)
     setting, voice, reason = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from medical_tasks.construct.fresh.rows import fresh_rows
 from medical_tasks.construct.fresh.twins import twin_rows
-from medical_tasks.data.dataset_source import Row
+from medical_tasks.spec import Row
 
 
 def fresh(split: str, options: Mapping[str, int]) -> Iterator[Row]:

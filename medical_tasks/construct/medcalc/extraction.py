@@ -29,7 +29,6 @@ from medical_tasks.calculators.inputs import (
     is_missing,
 )
 from medical_tasks.calculators.steps import quiet
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.io.files import packaged
 from medical_tasks.judges.base import Question
 from medical_tasks.judges.reading import Checker, boolean, free_text, quoted, read_object, schema_of
@@ -37,6 +36,7 @@ from medical_tasks.runs.asking import Asked
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.means import ratio_interval
+from medical_tasks.spec import Row
 
 Kind = Literal["numeric", "categorical", "date"]
 Entities = dict[str, object]

@@ -48,7 +48,7 @@ from medical_tasks.construct.options import (
     MedcalcSheet,
 )
 from medical_tasks.construct.shared import check_answered, checked_seed, ranked
-from medical_tasks.data.dataset_source import Row, file_sha256
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import IncompleteError, UsageError, check_least
 from medical_tasks.guard import policy
 from medical_tasks.io.files import WholeFile, make_folder, readable
@@ -67,7 +67,7 @@ from medical_tasks.models.usage import Usage, usage_said
 from medical_tasks.runs.asking import asked
 from medical_tasks.scoring.agreement import cohen_interval
 from medical_tasks.scoring.estimates import Estimate, as_json
-from medical_tasks.spec import UNANSWERED
+from medical_tasks.spec import UNANSWERED, Row
 
 COLUMNS: Final = (
     "index", "id", "reviewer", "note", "calculator", "attribute",

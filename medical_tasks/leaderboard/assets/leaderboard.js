@@ -4,6 +4,7 @@
   const { h, outward, notice, badge, mark, table, scatter, saved, copies, field, select, check } = Parts;
   const { valued, interval, signed, percent } = Figures;
   const view = document.getElementById("view");
+  const WHOLE = 0.9; // share of the items that must be scored
   const HELD = ["submit", "about"]; // views that are part of the page
   const COSTS = { cost: ["Cost", "USD for 1,000 answers"], tokens: ["Output tokens", "an answer"], parameters: ["Size", "billion parameters"] };
   let board;
@@ -96,7 +97,13 @@
     { name: "date", label: "Date", kind: "text", cell: (row) => ({ text: of(row).date || "not known", sort: of(row).date }) },
   ];
   const modelAddress = ({ model, key }) => ({ model, key });
-  const named = (row) => ({ node: link(row.name ?? row.model, modelAddress(row)), sort: row.name ?? row.model });
+  const named = (row) => {
+    const name = row.name ?? row.model;
+    const own = link(name, modelAddress(row));
+    return { node: row.state === "imported" && row.source ? h("span", null, own, " (", outward("published answers", row.source), ")") : own, sort: name };
+  };
+  /** Whether a result stands in a group's table: it is of the group, or of published answers to the same questions. */
+  const stands = (row, group) => row.group === group || (row.state === "imported" && row.group.data === group?.data);
 
   /** What is said where an address names what is not there: nothing else is shown in its place. */
   const gone = (names, ...links) => [
@@ -109,8 +116,8 @@
     const visible = new Set(given ?? columns.map((column) => column.name).filter((each) => !hidden.includes(each)));
     const made = table({ name, caption, columns, sorted: said.get("sort") ?? sorted, onSort: (sort) => go(changed({ sort: sort === sorted ? "" : sort }), true), showCaption: false });
     const search = h("input", { type: "search", id: `${name}-search`, value: said.get("q"), input: () => update() });
-    const only = select(`${name}-only`, [["All", ""], ["Verified", "verified"], ["Open weights", "open"]], said.get("only") ?? "", () => update());
-    const keeps = { verified: (row) => row.state === "verified", open: (row) => row.open === true };
+    const only = select(`${name}-only`, [["All", ""], ["Run with this suite", "own"], ["Published answers", "imported"], ["Verified", "verified"], ["Open weights", "open"]], said.get("only") ?? "", () => update());
+    const keeps = { own: (row) => row.state !== "imported", imported: (row) => row.state === "imported", verified: (row) => row.state === "verified", open: (row) => row.open === true };
     function update() {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       const found = rows.filter((row) => (!only.value || keeps[only.value](row)) && words.every((word) => text(row).includes(word)));
@@ -207,7 +214,9 @@
     const models = new Map();
     for (const task of chosen) {
       for (const each of task.results) {
-        if (each.group !== task.groups[0] || !share(each)) continue;
+        // Of published answers only those that are whole, and counted by the same metric.
+        if (!stands(each, task.groups[0]) || !share(each) || each.spec !== task.metrics[0]) continue;
+        if (each.state === "imported" && each.scored < WHOLE * each.asked) continue;
         const row = models.get(each.key) ?? { parts: new Map(), key: each.key };
         // Of several results in one group the newest counts.
         if (!row.parts.has(task) || row.parts.get(task).date <= each.date) row.parts.set(task, each);
@@ -223,7 +232,7 @@
         ...newest, ...row, text: parts.map((part) => part.text).join(" "),
         mean: whole ? Figures.mean(parts.map(share)) : null, counts: whole && parts.every((part) => part.first != null),
         apart: parts.filter((part) => part.first == null).map((part) => part.task.name),
-        state: parts.every((part) => part.state === "verified") ? "verified" : "unverified",
+        state: parts.every((part) => part.state === newest.state) ? newest.state : "unverified",
         asked: parts.reduce((sum, part) => sum + part.asked, 0), scored: parts.reduce((sum, part) => sum + part.scored, 0),
         tokens: average(parts.map((part) => part.tokens)), cost: average(parts.map((part) => part.cost)), first: null, last: null,
       };
@@ -262,13 +271,16 @@
     const { columns: order, results, papers } = await load(`data/tasks/${task.name}.json`);
     const reported = new Set([...Object.values(results), ...papers.map(({ metrics }) => metrics)].flatMap(Object.keys));
     const metrics = task.metrics.filter(({ name }) => reported.has(name));
-    const by = said.get("metric") ? metrics.find(({ name }) => name === said.get("metric")) : metrics[0];
     const group = said.get("group") ? task.groups.find(({ id }) => id === said.get("group")) : task.groups[0];
+    const figures = (row, name) => Object.fromEntries(order.map((key, place) => [key, results[row.submission]?.[name]?.[place]]));
+    const stated = ({ name }) => task.results.some((row) => row.group === group && figures(row, name).value != null);
+    const by = said.get("metric") ? metrics.find(({ name }) => name === said.get("metric")) : metrics.find(stated) ?? metrics[0];
     const lost = [["metric", by], ["group", group]].filter(([name, found]) => said.get(name) && !found).map(([name]) => `the ${name} ${said.get(name)}`);
     if (lost.length) return [h("h2", { class: "mtl-title" }, task.title), gone(lost, link(`What is shown of ${task.name}`, { task: task.name }))];
-    const figures = (row, name) => Object.fromEntries(order.map((key, place) => [key, results[row.submission]?.[name]?.[place]]));
     const shown = (row) => figures(row, by.name);
-    const rows = task.results.filter((each) => each.group === group);
+    const alike = task.results.filter((each) => stands(each, group));
+    const rows = alike.filter((each) => each.group === group || shown(each).value != null);
+    const apart = alike.filter((each) => !rows.includes(each));
     const before = (a, b) => (a.first == null) - (b.first == null) || a.first - b.first || a.last - b.last || (by.higher ? b.value - a.value : a.value - b.value);
     rows.sort((a, b) => before(shown(a), shown(b)));
     const ends = rows.flatMap((row) => [shown(row).value, shown(row).high]).filter((each) => each != null);
@@ -299,6 +311,7 @@
       h("p", { class: "mtl-lead" }, h("strong", null, spaced(by.name)), `: ${by.said} ${by.higher ? "Higher" : "Lower"} is better. `, group ? `Made with ${group.said}. ` : "", "Results made otherwise are never ranked together. ", outward("The benchmark's paper", task.paper), "."),
       pick,
       rows.length ? listing({ name: `${task.name}-models`, caption: `${task.name}: models`, columns, rows, hidden, text: (row) => row.text, sorted: "" }) : notice("note", "No result of this task was submitted yet", "What papers report stands below."),
+      apart.length ? h("p", null, `Published answers of ${apart.length} more models have no ${spaced(by.name)}, which needs a judge. `, link(`See all by ${spaced(apart[0].metric)}`, { task: task.name, metric: apart[0].metric, group: said.get("group") }), ".") : null,
       rows.length > 1 ? [h("p", null, link("Compare two of these models, item by item", { view: "compare", task: task.name, first: rows[0].submission, second: rows[1].submission })), chart(rows, (row) => (by.unit ? NaN : shown(row).value), spaced(by.name), by.higher)] : null,
       papersTable(task, papers, metrics, by),
     ];
@@ -508,7 +521,7 @@
       const place = h("section", { class: "mtl-item", tabindex: -1, "aria-label": `Item ${item.id}` }, h("h3", null, `Item ${item.id}`), h("p", { class: "mtl-small" }, "Loading the answers."));
       shownItems.replaceChildren(place);
       const [left, right] = await Promise.all([a, b].map((row) => Package.answers(row.submission, task.name)));
-      const answer = (letter, row, text, scored) => h("article", null, h("h4", null, `${letter}: ${row.name}`), h("p", { class: "mtl-small" }, `${spaced(metric.name)} ${Figures.valued(value(scored), metric.unit)}; read as ${scored.parsed || "nothing"}${scored.why ? `; ${scored.why}` : ""}`), h("pre", { tabindex: 0, role: "region", "aria-label": `Answer of ${row.name}` }, text ?? "no answer"));
+      const answer = (letter, row, text, scored) => h("article", null, h("h4", null, `${letter}: ${row.name}`), h("p", { class: "mtl-small" }, `${spaced(metric.name)} ${Figures.valued(value(scored), metric.unit)}; read as ${scored.parsed || "nothing"}${scored.why ? `; ${scored.why}` : ""}`), h("pre", { tabindex: 0, role: "region", "aria-label": `Answer of ${row.name}` }, text ?? (row.source ? "the package does not hold it" : "no answer")), row.source ? h("p", { class: "mtl-small" }, outward("Where the answers are published", row.source)) : null);
       place.replaceChildren(h("h3", null, `Item ${item.id}`), h("div", { class: "mtl-two" }, answer("A", a, left.get(item.id), item.row), answer("B", b, right.get(item.id), item.other)));
       if (!quietly) {
         go(changed({ item: item.id }), true);

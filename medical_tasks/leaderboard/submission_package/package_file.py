@@ -6,6 +6,7 @@ Of credentialed data a package holds only what the run's folder holds: ids, hash
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,16 +17,22 @@ from medical_tasks.data.task_data import run_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.leaderboard.submission_package import contents
-from medical_tasks.leaderboard.submission_package.privacy import scrub, texts_allowed
+from medical_tasks.leaderboard.submission_package.privacy import (
+    published_at,
+    scrub,
+    texts_allowed,
+)
 from medical_tasks.leaderboard.submission_package.results import (
     item_columns,
     partial_facts,
+    recompute,
     reported_task,
     verdicts_of_items,
 )
 from medical_tasks.leaderboard.submission_package.zip_file import zip_bytes
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.calibrating import raw_name
+from medical_tasks.runs.comparability import comparability
 from medical_tasks.runs.responses import check_recipe, run_responses
 from medical_tasks.runs.results import JsonDict, Row, read_items, read_results, read_verdicts
 from medical_tasks.spec import UNANSWERED, TaskSpec
@@ -42,19 +49,40 @@ def write_package(
     tasks: Sequence[str] = (),
     options: contents.VerifyOptions = contents.DEFAULT_OPTIONS,
     allow_partial: bool = False,
+    answers: bool = True,
+    judged: bool = True,
 ) -> contents.Package:
     """Writes a finished run, or some of its `tasks`, as a package.
 
-    `allow_partial` writes also what is not over the whole official split, which leaderboards may
-    refuse.
+    Args:
+        folder: of the run.
+        out: the package.
+        submitter: what is said of the model.
+        tasks: names of those that are written; all without any.
+        options: where the data and the answers of a scored file are.
+        allow_partial: also of what is not over the whole official split, which leaderboards may
+            refuse.
+        answers: with the answers to open data; without, only of an imported run that says where
+            they are published.
+        judged: with the figures that rest on a judge, and its verdicts.
     """
     from medical_tasks.leaderboard.submission_package.reading import read_package, read_submitter
 
     checked = read_submitter("the submitter", submitter.stated())
     raw = read_results(folder)
     names = chosen_tasks(folder, raw["tasks"], tasks)
-    entries = {name: raw["tasks"][name] for name in names}
+    entries: dict[str, Entry] = {name: raw["tasks"][name] for name in names}
     _check_size(folder, entries)
+    if not answers:
+        _check_published(folder, entries)
+    if not judged:
+        entries = {name: _unjudged(name, entry) for name, entry in entries.items()}
+    members = _members(folder, entries, options, answers=answers)
+    if not judged:
+        entries = {
+            name: _from_items(name, entry, members[contents.ITEMS])
+            for name, entry in entries.items()
+        }
     results = scrub({**raw, "tasks": {name: _own_metrics(name, entries[name]) for name in names}})
     partial = partial_facts(results)
     if partial and not allow_partial:
@@ -63,7 +91,6 @@ def write_package(
             f"{folder}: is not a result over the whole official split:\n{reasons}\nRun it on all "
             "of it, or write a package that leaderboards may refuse with --allow-partial."
         )
-    members = _members(folder, entries, options)
     files = {contents.RESULTS: _json(results)}
     files |= {name: _lines(rows) for name, rows in members.items() if rows}
     manifest = make_manifest(checked, names, partial, files)
@@ -132,6 +159,37 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
         )
 
 
+def _check_published(folder: Path, entries: Mapping[str, Entry]) -> None:
+    for name, entry in entries.items():
+        if not published_at(entry["recipe"]):
+            raise UsageError(
+                f"{folder}: {name}: --no-answers is for imported answers whose recipe says at "
+                "which https:// address they are published, as nobody can check others without "
+                "them. Leave it out."
+            )
+
+
+def _unjudged(name: str, entry: Entry) -> JsonDict:
+    """The entry without its judge; its figures are those of `_from_items`."""
+    kept = {metric.name: {"kind": metric.kind} for metric in task_spec(name).unjudged().metrics}
+    recipe = {**entry["recipe"], "judge": None}
+    recipe["metrics"] = {key: value for key, value in recipe["metrics"].items() if key in kept}
+    return {key: value for key, value in entry.items() if key != "judge"} | {"recipe": recipe}
+
+
+def _from_items(name: str, entry: Entry, rows: Sequence[Row]) -> JsonDict:
+    """The entry with the figures that follow from the items of a package."""
+    task = reported_task(task_spec(name), entry)
+    own = [
+        {key: math.nan if cell == contents.NAN else cell for key, cell in row.items()}
+        for row in rows
+        if row["task"] == name
+    ]
+    made = {**entry, **recompute(task, entry, own, contents.DEFAULT_LIMITS)}
+    made |= {"recipe": entry["recipe"]}
+    return made | {"paper": comparability(task, made).as_json()}
+
+
 def _own_metrics(name: str, entry: Entry) -> Entry:
     """The entry without corrected figures, which rest on a check that no package holds."""
     declared = {metric.name for metric in task_spec(name).metrics}
@@ -142,9 +200,16 @@ def _own_metrics(name: str, entry: Entry) -> Entry:
 
 
 def _members(
-    folder: Path, entries: Mapping[str, Entry], options: contents.VerifyOptions
+    folder: Path,
+    entries: Mapping[str, Entry],
+    options: contents.VerifyOptions,
+    *,
+    answers: bool,
 ) -> dict[str, list[Row]]:
-    """The lines of items, answers and verdicts, by the member that has them."""
+    """The lines of items, answers and verdicts, by the member that has them.
+
+    Without `answers` there are only their hashes.
+    """
     members: dict[str, list[Row]] = {
         name: [] for name in (contents.ITEMS, contents.ANSWERS, contents.VERDICTS)
     }
@@ -152,16 +217,19 @@ def _members(
     for name, entry in entries.items():
         task = reported_task(task_spec(name), entry)
         own = [row for row in rows if row["task"] == name]
-        judged = [row for row in verdicts if row["task"] == name]
-        answers: Mapping[str, str] | None = None
+        has_judge = entry["recipe"]["judge"] is not None
+        judged = [row for row in verdicts if row["task"] == name and has_judge]
+        texts: Mapping[str, str] | None = None
         if texts_allowed(task):
-            answers = answers_of_run(task, entry["recipe"], folder, options)
+            texts = answers_of_run(task, entry["recipe"], folder, options)
             members[contents.ANSWERS] += [
-                {"task": name, "id": row["id"], "response": answers[row["id"]]}
+                {"task": name, "id": row["id"], "response": texts[row["id"]]}
                 for row in own
-                if row["id"] in answers
+                if answers and row["id"] in texts
             ]
-        members[contents.ITEMS] += _item_rows(folder, task, own, judged, answers)
+        if task.judge and not has_judge:  # what was read of an answer is what the judge said
+            own = [{**row, "parsed": "", "why": ""} for row in own]
+        members[contents.ITEMS] += _item_rows(folder, task, own, judged, texts)
         members[contents.VERDICTS] += judged
     return members
 

@@ -16,6 +16,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.private_store import redact_reason, redact_row, redact_value
 from medical_tasks.judges.kinds import KINDS as JUDGE_KINDS
 from medical_tasks.leaderboard.submission_package.contents import SHA256, PackageError
+from medical_tasks.leaderboard.submission_package.submitters import is_address
 from medical_tasks.models.opener import KINDS
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.results import Json, JsonDict, Row
@@ -87,6 +88,9 @@ def scrub_recipe(recipe: Recipe) -> JsonDict:
     for name, value in recipe.items():
         if name in ("packages", "python", "suite"):
             scrubbed[name] = value  # versions, some of which look like addresses
+        elif name == "imported" and isinstance(value, Mapping):
+            kept = {"address": published_at(recipe)} if published_at(recipe) else {}
+            scrubbed[name] = _mapping(value) | kept
         elif name in ("model", "judge") and isinstance(value, Mapping) and "name" in value:
             scrubbed[name] = {**_mapping(value), "name": _named(str(value["name"]), value)}
         elif (
@@ -110,6 +114,13 @@ def scrub_recipe(recipe: Recipe) -> JsonDict:
         else:
             scrubbed[name] = _value(name, value)
     return scrubbed
+
+
+def published_at(recipe: Recipe) -> str:
+    """The address at which anybody finds the answers of an imported run; "" where none is stated."""
+    imported = recipe.get("imported")
+    address = imported.get("address") if isinstance(imported, Mapping) else None
+    return address if isinstance(address, str) and is_address(address) else ""
 
 
 def _mapping(values: Json) -> JsonDict:
@@ -150,10 +161,12 @@ def _text(text: str) -> str:
 
 def _word(word: str) -> str:
     kind, slash, rest = word.partition("/")
-    if not slash or kind not in {*_KINDS, *_BY_FILE}:
+    if not slash or kind not in {*_KINDS, *_BY_FILE, "imported"}:
         return _plain(word)
     if kind in _BY_FILE:
         return f"{kind}/{FILE}"
+    if kind == "imported":
+        return f"{kind}/{_plain(rest)}"
     if kind == "openai-api":
         return f"{kind}/{HOST}/{_plain(rest.partition('/')[2])}"
     if kind == "inspect":

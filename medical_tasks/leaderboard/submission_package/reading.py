@@ -18,7 +18,7 @@ from medical_tasks.leaderboard.submission_package.json_reader import (
     JsonReader,
     odd_setting,
 )
-from medical_tasks.leaderboard.submission_package.privacy import scrub
+from medical_tasks.leaderboard.submission_package.privacy import published_at, scrub
 from medical_tasks.leaderboard.submission_package.results import (
     forget_unasked_figures,
     in_words,
@@ -63,7 +63,10 @@ def read_package(
         name: reported_task(task_spec(name), entry) for name, entry in results["tasks"].items()
     }
     items = rows.read_items(reader, files.pop(contents.ITEMS), reported)
-    answers = rows.read_answers(reader, files.pop(contents.ANSWERS, b""), items, reported)
+    elsewhere = {name for name, entry in results["tasks"].items() if published_at(entry["recipe"])}
+    answers = rows.read_answers(
+        reader, files.pop(contents.ANSWERS, b""), items, reported, elsewhere=elsewhere
+    )
     verdicts = rows.read_verdicts(reader, files.pop(contents.VERDICTS, b""), reported)
     for name, task in reported.items():
         own = items.get(name)
@@ -185,11 +188,16 @@ def _check_data(where: str, recipe: Recipe, task: TaskSpec) -> None:
 
 
 def _check_judge(where: str, entry: Entry, task: TaskSpec) -> None:
-    """A task with a judge names it in its recipe, and says beside it the same of what it did."""
+    """A task with a judge names it in its recipe, and says beside it the same of what it did.
+
+    Without one, such a task has only the figures that need none (`reported_task`).
+    """
     named, reported = entry["recipe"]["judge"], entry.get("judge")
-    if task.judge != (named is not None) or task.judge != (reported is not None):
+    if (named is None) != (reported is None) or (named is not None and not task.judge):
         rule = (
-            "by a judge, and both recipe and entry say which" if task.judge else "without a judge"
+            "by a judge that both recipe and entry name, or neither does"
+            if task.judge
+            else "without a judge"
         )
         raise contents.not_sound(f"{where}: the task is scored {rule}; that is not so here")
     if named is None or reported is None:

@@ -29,6 +29,7 @@ from medical_tasks.leaderboard.submission_package.results import (
     entry_differences,
     in_words,
     item_columns,
+    without_judged,
 )
 from medical_tasks.report.entries import Entry, Recipe
 from medical_tasks.runs.finishing import finish, score_responses
@@ -39,6 +40,9 @@ from medical_tasks.runs.runner import AnsweredTask
 from medical_tasks.spec import TaskSpec
 
 _SHOWN: Final = 3
+_BY_WORDS: Final = JudgeRequest(
+    name="lexical", args={}, options=JudgeOptions(), mode="single", prompts="own"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +75,10 @@ def scored_again(
     replay: Replay | None = None
     store = scratch / "verdicts.sqlite"
     judge: RunJudge | None = None
-    if recipe["judge"] is not None and recipe["judge"]["name"] == "lexical":
+    if recipe["judge"] is None and answered.task.judge:
+        # Its figures are not compared: there is no scoring of such a task without any.
+        judge = RunJudge(_BY_WORDS, store=store, log_dir=scratch)
+    elif recipe["judge"] is not None and recipe["judge"]["name"] == "lexical":
         judge = RunJudge(
             judge_request(recipe["judge"], options, name="lexical"), store=store, log_dir=scratch
         )
@@ -112,6 +119,8 @@ def check_scores(
     columns = [name for name in item_columns(reported) if not scored.rows or name in scored.rows[0]]
     if not counts_unclear(entry):
         columns = [name for name in columns if name != "unclear"]
+    if reported.judge and entry["recipe"]["judge"] is None:
+        columns = [name for name in columns if name not in ("parsed", "why")]
     wrong = []
     for row in rows:
         stated, own = (
@@ -147,10 +156,12 @@ def check_results(reported: TaskSpec, entry: Entry, scored: Scored) -> Found:
         ),
     }
     left |= {metric.name for metric in reported.metrics if metric.kind == "average" and scored.left}
+    unjudged = reported.judge and entry["recipe"]["judge"] is None
+    computed = without_judged(reported, scored.entry) if unjudged else scored.entry
     beyond = frozenset() if counts_unclear(entry) else _beyond_older(reported)
     wrong = [
         difference
-        for difference in entry_differences(entry, scored.entry)
+        for difference in entry_differences(entry, computed)
         if not left.intersection(difference[0])
         and not beyond.intersection((difference[0][:2], difference[0][-2:]))
     ]

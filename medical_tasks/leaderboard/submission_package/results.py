@@ -68,10 +68,13 @@ def reported_task(task: TaskSpec, entry: Entry) -> TaskSpec:
     """The task with the metrics that an entry reports.
 
     All of them, but for those that need something which may not have been given, those of the
-    authors that the judge was not asked for, and, of an entry of an earlier version of the task,
+    authors that the judge was not asked for, all that rest on a judge where there was none, and, of
+    an entry of an earlier version of the task,
     those that came later: an older package stays readable.
     """
     task = task.reporting(task.scoring_arguments, official=_asked_officially(task, entry))
+    if entry["recipe"]["judge"] is None:
+        task = task.unjudged()
     earlier = entry["recipe"]["task_version"] != task.version
     metrics = tuple(
         metric
@@ -87,6 +90,24 @@ def _is_reported(metric: MetricSpec, entry: Entry) -> bool:
         return metric.name in entry["metrics"]
     by, group = metric.part
     return metric.whole in entry["breakdown"].get(by, {}).get(group, {})
+
+
+def without_judged(task: TaskSpec, entry: Entry) -> JsonDict:
+    """An entry without the figures that rest on a judge, nor the groups that have no other."""
+    free = {metric.name for metric in task.unjudged().metrics}
+
+    def kept(metrics: Json) -> JsonDict:
+        return {name: metric for name, metric in metrics.items() if name in free}
+
+    breakdown = {
+        by: {group: kept(metrics) for group, metrics in groups.items() if kept(metrics)}
+        for by, groups in entry["breakdown"].items()
+    }
+    return {
+        **entry,
+        "metrics": kept(entry["metrics"]),
+        "breakdown": {by: groups for by, groups in breakdown.items() if groups},
+    }
 
 
 def partial_facts(results: Json) -> dict[str, list[str]]:

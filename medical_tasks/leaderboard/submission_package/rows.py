@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from medical_tasks.io.forms import Form
 from medical_tasks.io.untrusted import shown
@@ -47,10 +47,13 @@ def read_answers(
     content: bytes,
     items: Mapping[str, Sequence[Row]],
     tasks: Mapping[str, TaskSpec],
+    *,
+    elsewhere: Container[str] = (),
 ) -> dict[str, dict[str, str]]:
     """Reads `answers.jsonl`: exactly the answers whose hashes the items on open data have.
 
-    Returns task to id to answer.
+    A task whose answers are published `elsewhere` may be without them all. Returns task to id to
+    answer, of tasks that have them.
     """
     digests = {
         name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())}
@@ -74,7 +77,11 @@ def read_answers(
                 f"{where}: is not the answer to {shown(item)} whose hash stands in {contents.ITEMS}"
             )
         answers[name][item] = text
+    for name in [name for name, given in answers.items() if name in elsewhere and not given]:
+        del answers[name]
     for name, stated in digests.items():
+        if name not in answers:
+            continue
         if missing := [
             item for item, digest in stated.items() if digest and item not in answers[name]
         ]:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 from typing import Final
+from urllib.parse import urlsplit
 
 from medical_tasks.io.files import packaged
 from medical_tasks.runs.results import JsonDict
@@ -20,6 +21,10 @@ _EAST_ASIAN: Final = (
     ("Latn", "Hani", "Bopo"),
     ("Latn", "Hani", "Hang"),
 )
+_URL_CHARACTERS: Final = re.compile(r"[A-Za-z0-9._~:/?#@!$&()*+,;=%-]+")
+_HOST: Final = re.compile(
+    r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+"
+)
 _MOST_MARKS: Final = 4
 """In a row, as UTS 39 has it (5.4); of accents, which stand on any letter, half as many."""
 # Spaces and punctuation tell no names apart, except between digits: `1.3b` is not `13b`. By then 0
@@ -27,6 +32,18 @@ _MOST_MARKS: Final = 4
 _BETWEEN_DIGITS: Final = re.compile(
     r"(?:(?<=[2-9])|(?<=[\Wio2-9][io])) (?=[2-9]|[io]+[2-9]|[io]+[a-z]?(?![a-z]))"
 )
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is a plain https:// address that anybody may follow, without user or port."""
+    try:
+        parts = urlsplit(text)
+        has_port = parts.port is not None
+    except ValueError:
+        return False
+    plain = text.startswith("https://") and _URL_CHARACTERS.fullmatch(text) is not None
+    by_name = _HOST.fullmatch(parts.hostname or "") is not None
+    return plain and by_name and not has_port and "@" not in parts.netloc
 
 
 def name_problem(name: str) -> str:

@@ -28,6 +28,7 @@ from medical_tasks.leaderboard.submission_package.package_file import answers_of
 from medical_tasks.leaderboard.submission_package.privacy import (
     FILE_SETTINGS,
     PATH,
+    published_at,
     scrub_recipe,
     texts_allowed,
 )
@@ -178,10 +179,12 @@ class _TaskPackage:
                 return ("not checked", _first_line(error)), answers
             source = "given here"
         if answers is None:
+            address = published_at(self.recipe)
+            why = f"they are at {address}" if address else "the data are credentialed"
             return (
                 "not checked",
-                "the data are credentialed and the package holds no answers; give them with "
-                "--responses FILE or RUN",
+                f"the package holds no answers, since {why}; give them with --responses FILE or "
+                "RUN",
             ), None
         stated = {row["id"]: row["answer_sha256"] for row in self.rows}
         wrong = [
@@ -298,6 +301,7 @@ class _TaskPackage:
         """The recipe that this version would write."""
         official = asked_officially(mapping(self.judge))
         reported = self.task.reporting(self.task.scoring_arguments, official=official)
+        reported = reported if self.judge is not None else reported.unjudged()
         size = self.task.generation_size
         own = make_recipe(reported, data={}, model={}, max_new_tokens=size, max_samples=None)
         # Packages of older suites do not say how intervals were computed, which was otherwise.
@@ -325,7 +329,7 @@ class _TaskPackage:
     def answering(self) -> Iterator[Found]:
         """How answers were generated, where a model was asked."""
         model, generation = str(self.recipe["model"]["name"]), self.recipe["generation"]
-        from_model = not model.startswith(("responses/", "baseline/"))
+        from_model = not model.startswith(("responses/", "imported/", "baseline/"))
         if {from_model} != {self.recipe["prompts"] is not None, generation is not None}:
             there = "missing" if from_model else "there"
             yield "mismatch", f"prompts and generation are {there} for {model}"

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import open_file, read_bytes, read_chunks, read_text
@@ -168,7 +168,15 @@ def build_index(
     return info
 
 
-def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) -> dict[str, Any]:
+class _Strings(TypedDict):
+    """What `IndexInfo` says of the strings that were read."""
+
+    strings: int
+    without_type: int
+    source: str
+
+
+def _write_parts(path: Path, flags: bytearray, stage: Path, folding: Folding) -> _Strings:
     """Writes terms and concepts in parts by hash; returns what `IndexInfo` says of the strings."""
     strings = without_type = 0
     digest = hashlib.sha256()

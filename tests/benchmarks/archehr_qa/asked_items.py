@@ -11,8 +11,7 @@ from medical_tasks.benchmarks.archehr_qa.data import demo_cases, read_case_rows,
 from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, TASKS
-from medical_tasks.data.dataset_source import Row
-from medical_tasks.spec import Item
+from medical_tasks.spec import Item, Row
 from tests.support import SHARED
 
 TASK = {task.name.removeprefix("archehr_"): task for task in TASKS}

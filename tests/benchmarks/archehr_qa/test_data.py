@@ -23,10 +23,11 @@ from medical_tasks.benchmarks.archehr_qa.prompts import gold_response
 from medical_tasks.benchmarks.archehr_qa.release import KEY_FILE
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS, SUBTASKS, TASKS
-from medical_tasks.data.dataset_source import Row, find_files
+from medical_tasks.data.dataset_source import find_files
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import Row
 from tests.benchmarks.archehr_qa.release_files import case, key, write_cases, write_json
 
 CASES = json.loads(

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from medical_tasks.benchmarks.doclens.data import load_items, read_aci_rows, read_meqsum_rows
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.data.dataset_source import Row
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 
 
 def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:

@@ -32,11 +32,10 @@ from medical_tasks.benchmarks.doclens.data import (
 )
 from medical_tasks.benchmarks.doclens.declarations import ACI_BENCH, MEQSUM, demo_entries
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.spec import Item
+from medical_tasks.spec import Item, Row
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, demo_rows, items_of, report
 from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared

@@ -39,10 +39,10 @@ from medical_tasks.benchmarks.doclens.prompts import (
     numbered_source,
 )
 from medical_tasks.benchmarks.doclens.spec import TASKS
-from medical_tasks.data.dataset_source import Row, find_files
+from medical_tasks.data.dataset_source import find_files
 from medical_tasks.data.task_data import prompt_set
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.spec import Item, PromptSet, TaskSpec
+from medical_tasks.spec import Item, PromptSet, Row, TaskSpec
 from tests.benchmarks.doclens.task_items import (
     BY_NAME,
     cases,

@@ -26,8 +26,9 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
     read_questions,
 )
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
-from medical_tasks.data.dataset_source import Row, find_files
+from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
+from medical_tasks.spec import Row
 from tests.benchmarks.ehrnoteqa.set_files import DISCQ_COLUMNS, NOTE, discq_row, write_discq
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET, csv_bytes, note, question, write_files
 from tests.case_tables import cases, tabled

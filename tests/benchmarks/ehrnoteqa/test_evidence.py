@@ -16,8 +16,9 @@ from medical_tasks.benchmarks.ehrnoteqa.data import SOURCES, load_items
 from medical_tasks.benchmarks.ehrnoteqa.evidence import read_evidence_rows
 from medical_tasks.benchmarks.ehrnoteqa.questions import COLUMNS
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
-from medical_tasks.data.dataset_source import Row, find_files
+from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MissingError, UsageError
+from medical_tasks.spec import Row
 from tests.benchmarks.ehrnoteqa.set_files import squad_entry, squad_question, write_squad
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.case_tables import cases, tabled

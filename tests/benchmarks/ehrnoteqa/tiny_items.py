@@ -7,8 +7,7 @@ from typing import Any
 
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
-from medical_tasks.data.dataset_source import Row
-from medical_tasks.spec import Item, TaskSpec
+from medical_tasks.spec import Item, Row, TaskSpec
 from tests.case_tables import cases
 
 BY_NAME = {task.name: task for task in TASKS}

@@ -27,10 +27,11 @@ from medical_tasks.benchmarks.kqa.data import (
 )
 from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.spec import KQA
-from medical_tasks.data.dataset_source import Row, file_sha256
+from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
+from medical_tasks.spec import Row
 from tests.benchmarks.kqa.kqa_judges import cases
 from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared

@@ -33,6 +33,7 @@ from medical_tasks.benchmarks.medcalc_bench.gold import (
 )
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.errors import UsageError
+from medical_tasks.spec import Row
 from tests.benchmarks.medcalc_bench.official_csv import (
     V1,
     csv_text,
@@ -46,7 +47,7 @@ from tests.support import needs_shared
 TABLES: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
-def read(path: Path, config: str = "v1.0") -> list[dict[str, Any]]:
+def read(path: Path, config: str = "v1.0") -> list[Row]:
     return list(read_rows(config, "test", {"test": path}))
 
 
@@ -180,13 +181,13 @@ def test_source_covers_the_spec() -> None:
 
 
 @pytest.fixture(scope="module")
-def v1() -> list[dict[str, Any]]:
+def v1() -> list[Row]:
     return read(V1)
 
 
 @needs_shared
 @pytest.mark.upstream
-def test_v1(v1: list[dict[str, Any]]) -> None:
+def test_v1(v1: list[Row]) -> None:
     # Paper, table 1 and appendix A: 1,047 rows, 55 calculators.
     assert len(v1) == 1047
     assert (

@@ -24,10 +24,10 @@ from medical_tasks.construct.archehr.review import (
 )
 from medical_tasks.construct.archehr.rounds import OwnCase
 from medical_tasks.construct.archehr.sheets import COLUMNS, export_sheets
-from medical_tasks.data.dataset_source import Row
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.errors import MedicalTasksError, UsageError
 from medical_tasks.guard.leakcheck import check_leaks
+from medical_tasks.spec import Row
 from tests.construct.archehr.own_files import (
     FOCUS,
     SECRET,

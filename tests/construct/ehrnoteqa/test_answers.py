@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import medical_tasks.construct.shared as construction
-from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
+from medical_tasks.benchmarks.ehrnoteqa.judge_check import read_human_scores
 from medical_tasks.cli.entry import main
 from medical_tasks.construct.ehrnoteqa.answers import COLUMNS, write_scores
 from medical_tasks.io.cells import plain

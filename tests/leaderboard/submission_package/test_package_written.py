@@ -73,6 +73,28 @@ def test_open_tasks_verify(runs: Runs) -> None:
     assert len(found.checks) == 1 + 7 * 3 + 6
 
 
+def test_the_figures_of_a_judge_can_be_left_out(runs: Runs) -> None:
+    words = ("aci_bench", "--model", "baseline/random", "--judging", "single", "--max-samples", "2")
+    package = read_package(runs.package(*words, judged=False))
+    entry = package.results["tasks"]["aci_bench"]
+    free = {metric.name for metric in tasks()["aci_bench"].unjudged().metrics}
+    assert entry["metrics"].keys() <= free
+    assert {"rouge1", "rougeLsum"} <= entry["metrics"].keys()
+    assert entry["recipe"]["judge"] is None
+    assert not package.verdicts
+    found = verify_package(package)
+    assert [check for check in found.checks if check.outcome != "match"] == []
+
+
+def test_answers_are_left_out_only_where_they_are_published(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "package.zip"
+    assert submit(runs.folder(*MEDCALC), out, "--allow-partial", "--no-answers") == 2
+    assert "--no-answers is for imported answers whose recipe says" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_credentialed_packages_hold_no_text(runs: Runs, tmp_path: Path) -> None:
     members = members_of(runs.package(*CREDENTIALED))
     assert list(members) == ["package.json", "results.json", "items.jsonl", "verdicts.jsonl"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.checking import read_human_scores
+from medical_tasks.benchmarks.ehrnoteqa.judge_check import read_human_scores
 from medical_tasks.errors import MissingError, UsageError
 from tests.case_tables import cases
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from medical_tasks.benchmarks.kqa.annotations import (
+from medical_tasks.benchmarks.kqa.judge_check import (
     ANNOTATIONS_FILE,
     BOTH,
     Annotation,

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.benchmarks.ehrnoteqa.data import load_items
 from medical_tasks.benchmarks.ehrnoteqa.declarations import DATASET
@@ -143,7 +143,7 @@ def _judged_label(score: ItemScore) -> str | Unscored:
 
 def _questions(
     levels: Sequence[TaskSpec], data: Path | None, config: str | None
-) -> tuple[dict[str, Item], dict[str, Any]]:
+) -> tuple[dict[str, Item], dict[str, str]]:
     folder, chosen = locate(DATASET, data, config)
     rows = read_rows(folder, chosen, levels[0].split, spec=DATASET)
     items = {item.id: item for level in levels for item in load_items(level, rows)}

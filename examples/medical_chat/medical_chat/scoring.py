@@ -1,0 +1,96 @@
+"""From the answers of a conversation to the nine figures."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from medical_chat.declarations import KINDS
+from medical_tasks.errors import UsageError
+from medical_tasks.spec import Answer, Counts, Item, ItemScore, Verdicts
+
+Parts = Sequence[float | None]
+"""What answers earn, from 0 to 1; None where nobody could tell."""
+
+_LETTER: Final = r"[(\[\"'`]*([A-E])\b"
+# What the authors' script looks for, in its order: of the first that stands anywhere the last.
+_INTRODUCTIONS: Final = (
+    r"\\boxed\{([A-E])\}",
+    r"correct\s+answer\s+is[\s:]*\(*([A-E])\b",
+    rf"answer\s*[:-]\s*{_LETTER}",
+    rf"answer\s+is\s+{_LETTER}",
+    rf"conclusion\s*[:-]\s*{_LETTER}",
+)
+_OPTION: Final = re.compile(r"[Oo]ption\s+([A-E])\b")
+# These look at the text with its marks of bold type.
+_LATER_LINE: Final = re.compile(r"(?ims)correct\s+answer\s+is\s*:.*?^([A-E])\s*:")
+_LINE: Final = re.compile(r"(?im)^\s*([A-E])\s*:\s+[A-Z]")
+_FIRST: Final = re.compile(r"(?i)\A[*\s]*([A-E])(?![A-Za-z])")
+
+
+def final_text(reply: str) -> str:
+    """What a model says behind its reasoning."""
+    return reply.rpartition("</think>")[2].strip()
+
+
+def letter_of(reply: str) -> str:
+    """The letter that a reply gives, as the authors' script reads most models; "" for none."""
+    said = final_text(reply)
+    plain = said.replace("*", "")
+    for pattern in _INTRODUCTIONS:
+        if letters := re.findall(pattern, plain, re.IGNORECASE):
+            return str(letters[-1]).upper()
+    of_lines = _LATER_LINE.search(said) or _LINE.search(said) or _FIRST.search(said)
+    found = _OPTION.search(plain) or of_lines
+    return found[1].upper() if found else ""
+
+
+def replies_of(item: Item, answer: Answer) -> Mapping[str, str]:
+    """The reply to each turn, by its key."""
+    try:
+        replies = json.loads(answer.text)
+    except ValueError:
+        replies = None
+    if not isinstance(replies, dict):
+        raise UsageError(
+            f"the answer to item {item.id} is no JSON object of turns and replies. Give a run, or "
+            'an object such as {"1": "A", "1-1": "C"}, which the authors call model_answer.'
+        )
+    return {key: str(reply or "") for key, reply in replies.items()}
+
+
+def score_choices(item: Item, answer: Answer) -> ItemScore:
+    """Scores letters; a turn without a reply or a letter is wrong."""
+    replies, turns = replies_of(item, answer), item.fields["turns"]
+    said = [letter_of(replies.get(turn["key"], "")) for turn in turns]
+    right = [float(said[n] == turn["answer"]) for n, turn in enumerate(turns)]
+    return conversation_score(item, {"content": right[::2], "source": right[1::2]}, " ".join(said))
+
+
+def conversation_score(
+    item: Item, earned: Mapping[str, Parts], parsed: str, unscored: str | None = None
+) -> ItemScore:
+    """The nine figures of what the answers and their sources earned."""
+    counts, values, limits = dict[str, Counts](), {}, {}
+    pairs = [_both(*pair) for pair in zip(earned["content"], earned["source"], strict=True)]
+    for kind, parts in {**earned, "pair": pairs}.items():
+        known = [part for part in parts if part is not None]
+        missing, full = len(parts) - len(known), all(part == 1 for part in known)
+        verdicts = Verdicts(kind=kind, hits=sum(known), known=len(known), missing=missing)
+        share = Counts(how="share", verdicts=(verdicts,))
+        counts |= {kind: share, f"{kind}_patient": share}
+        if missing and full:
+            limits[f"{kind}_all"] = (0.0, 1.0)
+        else:
+            values[f"{kind}_all"] = float(full)
+    weights = dict.fromkeys(KINDS, float(len(pairs)))
+    more = {"values": values, "limits": limits, "weights": weights, "unscored": unscored}
+    return ItemScore.counted(counts, id=item.id, parsed=parsed, **more)
+
+
+def _both(content: float | None, source: float | None) -> float | None:
+    """A pair counts if both are right in full; one of them that is not decides."""
+    wrong = any(part is not None and part < 1 for part in (content, source))
+    return 0.0 if wrong else None if None in (content, source) else 1.0

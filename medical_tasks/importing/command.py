@@ -1,0 +1,206 @@
+"""The verb `import` on the command line; `Import` in `options` says what it takes."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from medical_tasks.errors import MissingError, UsageError, listed
+from medical_tasks.guard import policy
+from medical_tasks.importing.matching import Match, Questions, Way, counts
+from medical_tasks.importing.options import Import
+from medical_tasks.importing.published import Published, PublishedAnswer
+from medical_tasks.io.output import tell
+from medical_tasks.io.untrusted import is_number, is_plain, shown
+from medical_tasks.options import Score, parameters
+from medical_tasks.report.finished import AGAIN, report_results
+from medical_tasks.runs.evaluating import rescore
+from medical_tasks.runs.imported import MATCHED_BY, FoundAnswers, FoundRun, PublishedSource
+from medical_tasks.runs.recipes import one_line
+from medical_tasks.runs.results import Json, JsonDict
+from medical_tasks.spec import Item, TaskSpec
+
+_READERS: Final = {
+    "helm": "helm",
+    "inspect": "inspect_log",
+    "lm-eval": "lm_eval",
+    "lighteval": "lighteval_details",
+    "every-eval-ever": "every_eval_ever",
+}
+"""The module of each kind, with a function `read(path) -> Published`."""
+
+_WHY: Final[Mapping[Way, str]] = {
+    "ambiguous": "could be to several items",
+    "asks otherwise": "ask otherwise than the item of their id",
+    "unknown": "are to no item of the task",
+}
+_LONGEST: Final = ("max_tokens", "max_new_tokens", "max_gen_toks")
+_NAME: Final = 80
+_LONGEST_SETTING: Final = 300
+_SHOWN: Final = 5
+_NOT_THERE: Final = (
+    "What is not in the source stays unanswered. Where a whole source should be here, import it "
+    "again."
+)
+
+
+def run(arguments: Import) -> int:
+    """Scores the answers; exit code 5 when items are unanswered or unscored."""
+    done = imported(arguments)
+    if done is None:
+        return 0
+    folder, unanswered = done
+    return report_results(folder, next_step=_NOT_THERE if unanswered else AGAIN)
+
+
+def imported(arguments: Import) -> tuple[Path, bool] | None:
+    """Makes the run; the folder, and whether an item has no answer. None after a forecast."""
+    path = arguments.path.expanduser()
+    if not path.exists():
+        raise MissingError(f"{path}: no such file or folder.")
+    given = {
+        name: getattr(arguments, name) for name in parameters(Score) if name in parameters(Import)
+    }
+    return rescore(Score(**given, responses=path), _Files(arguments, path))
+
+
+class _Files(PublishedSource):
+    """The files of a harness."""
+
+    def __init__(self, arguments: Import, path: Path) -> None:
+        self._kind, self._model, self._path = arguments.kind, arguments.model, path
+        stated = {"address": arguments.address, "licence": arguments.licence}
+        self._stated = {name: text for name, text in stated.items() if text}
+        address = arguments.address or "https://"
+        if not address.startswith("https://") or not is_plain(address):
+            raise UsageError(
+                f"--address {shown(address)}: must be an address that begins with https://."
+            )
+        self.name = f"{arguments.kind} {path.resolve().name}"
+
+    def found(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
+        published = self._read()
+        matches = Questions(task, items).matches(published.answers)
+        self._check(task, published, matches)
+        repeats = self._repeats(matches)
+        model = one_line(published.model or self._model or "unknown", _NAME)
+        origin = _origin(self._kind, published, model, matches) | self._stated
+        _tell(self._path, published, model, matches, len(repeats))
+        return FoundRun(model=model, repeats=repeats, origin=origin, reported=published.reported)
+
+    def _read(self) -> Published:
+        module = import_module(f"medical_tasks.importing.{_READERS[self._kind]}")
+        if self._kind == "every-eval-ever":
+            published: Published = module.read(self._path, model=self._model)
+            return published
+        published = module.read(self._path)
+        if published.model and self._model not in (None, published.model):
+            raise UsageError(
+                f"--model {self._model}: the files name the model {one_line(published.model)}. "
+                "Leave it out."
+            )
+        return published
+
+    def _check(self, task: TaskSpec, published: Published, matches: Sequence[Match]) -> None:
+        """Says what is left out; nothing that fits is an error."""
+        lost: list[str] = []
+        for way, why in _WHY.items():
+            places = [_at(match.answer) for match in matches if match.way == way]
+            if places:
+                lost.append(f"{len(places):,} {why} ({listed(places, _SHOWN)})")
+        if lost and not any(match.item for match in matches):
+            of = f" of {one_line(published.task)!r}" if published.task else ""
+            raise UsageError(
+                f"{self._path}: none of its {len(matches):,} answers{of} is to an item of "
+                f"{task.name}: {'; '.join(lost)}. Is it the right --task and --config?"
+            )
+        if lost:
+            print(f"note: {self._path}: answers are left out: {'; '.join(lost)}", file=sys.stderr)
+
+    def _repeats(self, matches: Sequence[Match]) -> list[FoundAnswers]:
+        """The answers of each repeat; two answers to one item in one repeat are an error."""
+        matched = [match for match in matches if match.item is not None]
+        numbers = sorted({match.answer.repeat for match in matched})
+        texts: dict[int, dict[str, str]] = {number: {} for number in numbers}
+        reasons: dict[int, dict[str, str]] = {number: {} for number in numbers}
+        cut: dict[int, set[str]] = {number: set() for number in numbers}
+        places: dict[tuple[int, str], str] = {}
+        for match in matched:
+            answer, item = match.answer, str(match.item)
+            if (before := places.get((answer.repeat, item))) is not None:
+                raise UsageError(
+                    f"{self._path}: {before} and {_at(answer)} both answer item "
+                    f"{item}; one answer an item and repeat is scored. Take one of them out, or "
+                    "give the files of one run."
+                )
+            places[answer.repeat, item] = _at(answer)
+            if answer.text is None:
+                reasons[answer.repeat][item] = answer.reason
+            else:
+                texts[answer.repeat][item] = answer.text
+            if answer.cut:
+                cut[answer.repeat].add(item)
+        return [
+            FoundAnswers(
+                texts=texts[number], unanswered=reasons[number], cut=frozenset(cut[number])
+            )
+            for number in numbers
+        ]
+
+
+def _at(answer: PublishedAnswer) -> str:
+    """Where an answer stands; an id of the source's own may be anything, and is not shown of credentialed data."""
+    place = answer.at.partition(" (")[0] if policy.protecting() else answer.at
+    return one_line(place)
+
+
+def _plain_settings(settings: Json) -> JsonDict:
+    """Settings fit for a recipe: short, and without texts where these may be of credentialed data."""
+    plain: JsonDict = {}
+    for name, value in settings.items():
+        if isinstance(value, bool) or is_number(value):
+            plain[one_line(name)] = value
+        elif not policy.protecting():
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            plain[one_line(name)] = one_line(text, _LONGEST_SETTING)
+    return plain
+
+
+def _origin(kind: str, published: Published, model: str, matches: Sequence[Match]) -> JsonDict:
+    """Where the answers come from, and what nobody here knows of them, for the recipe."""
+    unknown = [] if published.prompts_told else ["prompts"]
+    if not re.search(r"\d", published.harness):
+        unknown.append("version of the harness")
+    if "temperature" not in published.settings:
+        unknown.append("temperature")
+    if not any(name in published.settings for name in _LONGEST):
+        unknown.append("longest answer")
+    if not published.model:
+        unknown.append("model")
+    return {
+        "kind": kind,
+        "harness": one_line(published.harness),
+        "task": one_line(published.task, _NAME),
+        "model": model,
+        "files": dict(published.files),
+        "settings": _plain_settings(published.settings),
+        "unknown": unknown,
+        "matched": counts(matches),
+    }
+
+
+def _tell(
+    path: Path, published: Published, model: str, matches: Sequence[Match], repeats: int
+) -> None:
+    """Says what was read, and how it was matched."""
+    ways = counts(matches)
+    said = ", ".join(f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways)
+    several = f", {repeats} repeats" if repeats > 1 else ""
+    tell(f"{path.name}: {len(matches):,} answers of {model} ({published.harness}): {said}{several}")
+    for note in published.notes:
+        print(f"note: {path}: {note}", file=sys.stderr)

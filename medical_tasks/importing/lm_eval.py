@@ -1,0 +1,147 @@
+"""Samples of lm-evaluation-harness: the files of `--log_samples`, with the results beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from medical_tasks.errors import UsageError
+from medical_tasks.importing.matching import id_values, text_values
+from medical_tasks.importing.opening import Files, only_file
+from medical_tasks.importing.published import NO_ANSWER, Published, PublishedAnswer
+from medical_tasks.io.forms import OpenForm
+from medical_tasks.io.untrusted import is_number
+from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
+
+AGAIN: Final = "Give a file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote, whole."
+_SAMPLES: Final = "samples_"
+_RESULTS: Final = "results_"
+_DATE: Final = len("2026-01-01T00-00-00.000000")
+_NO_SCORES: Final = ("alias", "sample_len", "sample_count", "name")
+
+
+class Sample(OpenForm):
+    """A line: a document, what was asked, and the replies of each request before and after filters."""
+
+    doc_id: int | str
+    doc: object = None
+    arguments: object = None
+    resps: list[object]
+    filter: str = "none"
+
+
+def read(path: Path) -> Published:
+    """Reads a file of samples, or the one file of a folder."""
+    files = Files(again=AGAIN)
+    if path.is_dir():
+        found = sorted([*path.glob(f"{_SAMPLES}*.jsonl"), *path.glob(f"*/{_SAMPLES}*.jsonl")])
+        path = only_file(path, found, wanted="files of samples (samples_*.jsonl)", again=AGAIN)
+    answers: list[PublishedAnswer] = []
+    filters: dict[str, None] = {}
+    for at, line in files.lines(path):
+        sample = files.check(Sample, line, path, at)
+        filters.setdefault(sample.filter)
+        if sample.filter == next(iter(filters)):  # each filter has lines with the same replies
+            answers += _answers(sample, path, at)
+    if not answers:
+        raise UsageError(f"{path}: has no samples. {AGAIN}")
+    task, date = _named(path)
+    results = _results(files, path.parent, task, date)
+    config = _part(results, "configs", task)
+    return Published(
+        answers=answers,
+        model=_model(results),
+        harness=f"lm_eval {results.get('lm_eval_version') or ''}".strip(),
+        task=task,
+        settings=_settings(results, config, task),
+        reported=list(_reported(_part(results, "results", task))),
+        files=files.sha256,
+        notes=[] if results else ["no results_*.json of these samples is beside them"],
+    )
+
+
+def _answers(sample: Sample, path: Path, at: str) -> Iterator[PublishedAnswer]:
+    doc = sample.doc if isinstance(sample.doc, Mapping) else {}
+    questions = [text_values(doc), *_prompts(sample.arguments)]
+    for number, text in enumerate(_texts(sample.resps, path, at), start=1):
+        yield PublishedAnswer(
+            at=f"{at} (doc_id {sample.doc_id})",
+            ids=id_values(doc),
+            questions=tuple(filter(None, questions)),
+            text=text,
+            reason=NO_ANSWER if text is None else "",
+            repeat=number,
+        )
+
+
+def _texts(replies: Sequence[Any], path: Path, at: str) -> Sequence[str | None]:
+    """The replies to the one request of a sample, several where it was repeated."""
+    first = replies[0] if len(replies) == 1 else None
+    texts = first if isinstance(first, list) else [first]
+    if len(replies) != 1 or not all(text is None or isinstance(text, str) for text in texts):
+        raise UsageError(
+            f"{path}, {at}: has no text of one reply but probabilities, or replies to "
+            f"{len(replies)} requests: nothing was written that could be scored. Give samples of a "
+            "task with output_type generate_until."
+        )
+    return texts
+
+
+def _prompts(arguments: Any) -> Iterator[str]:
+    """The whole prompt, which may hold worked examples as well."""
+    requests = arguments.values() if isinstance(arguments, Mapping) else arguments or ()
+    for request in requests:
+        parts = request.values() if isinstance(request, Mapping) else request
+        yield from (part for part in parts if isinstance(part, str))
+
+
+def _named(path: Path) -> tuple[str, str]:
+    """The task and the date in a file's name."""
+    name = path.name.removeprefix(_SAMPLES).partition(".jsonl")[0]
+    return name[: -_DATE - 1], name[-_DATE:]
+
+
+def _results(files: Files, folder: Path, task: str, date: str) -> JsonDict:
+    """The results of the same date, else the only ones beside the samples."""
+    found = sorted(folder.glob(f"{_RESULTS}*.json"))
+    same = [path for path in found if path.name == f"{_RESULTS}{date}.json"]
+    if not same and len(found) == 1:
+        same = found
+    content = files.json(same[0]) if same else {}
+    return content if isinstance(content, dict) else {}
+
+
+def _part(results: Json, name: str, task: str) -> Json:
+    part = results.get(name)
+    own = part.get(task) if isinstance(part, Mapping) else None
+    return own if isinstance(own, Mapping) else {}
+
+
+def _model(results: Json) -> str:
+    """The model, also of the results of older versions, which had it among the arguments."""
+    name = results.get("model_name")
+    config = results.get("config")
+    if not name and isinstance(config, Mapping):
+        name = config.get("model_args") or config.get("model")
+    return name if isinstance(name, str) else ""
+
+
+def _settings(results: Json, config: Json, task: str) -> JsonDict:
+    asked = config.get("generation_kwargs")
+    settings: JsonDict = dict(asked) if isinstance(asked, Mapping) else {}
+    shots = results.get("n-shot")
+    settings |= {"num_fewshot": shots.get(task)} if isinstance(shots, Mapping) else {}
+    for name in ("chat_template_sha", "system_instruction_sha", "git_hash"):
+        settings |= {name: results[name]} if results.get(name) else {}
+    return settings
+
+
+def _reported(results: Json) -> Iterator[ReportedFigure]:
+    """The figures of a task, `exact_match,none` by name and filter; without their errors."""
+    for name, value in results.items():
+        metric, _, chosen = name.partition(",")
+        if metric.endswith("_stderr") or metric in _NO_SCORES or not is_number(value):
+            continue
+        shown = metric if chosen in ("", "none") else f"{metric} ({chosen})"
+        yield {"metric": shown, "value": float(value)}

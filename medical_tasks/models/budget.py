@@ -1,0 +1,317 @@
+"""What a run may spend on a model or a judge, counted before it is spent.
+
+A request is admitted with an upper estimate of what it takes, and settled with what it really took.
+Requests in flight count with their estimate, so that a ceiling is met within one request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from medical_tasks.errors import UsageError
+from medical_tasks.models.chat_reply import Reply
+from medical_tasks.models.usage import Prices, cost_usd, dollars
+from medical_tasks.spec import Message
+
+SPENT: Final = "budget spent"
+"""Reason of a request that a ceiling did not admit."""
+
+_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\t"
+_LETTERS_A_TOKEN = 3
+_AROUND_A_MESSAGE = 8
+_MINUTE = 60.0
+_MILLION = 1_000_000
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimates a text's tokens without its tokenizer, rather above.
+
+    One for 3 ASCII letters or blanks, or 1 other byte.
+    """
+    raw = text.encode("utf-8", "surrogatepass")
+    others = len(raw.translate(None, _LETTERS))
+    return others - (others - len(raw)) // _LETTERS_A_TOKEN
+
+
+def estimate_chat(messages: Sequence[Message]) -> int:
+    """Estimates the tokens of a chat: its texts, and what a chat template puts around each."""
+    return sum(estimate_tokens(message["content"]) + _AROUND_A_MESSAGE for message in messages)
+
+
+def count_said(count: int) -> str:
+    """Writes a number of tokens."""
+    return f"{count:,}" if count < _MILLION // 10 else f"{count / _MILLION:,.1f} million"
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Tokens read and written, how many of those read a cache held, and what they cost in USD."""
+
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    cached_tokens: int = 0
+
+    def at(self, prices: Prices | None) -> Amount:
+        """The same tokens with their cost, which is 0 where the prices are not known."""
+        cost = cost_usd(self.prompt_tokens, self.output_tokens, prices, self.cached_tokens)
+        return replace(self, cost=cost or 0.0)
+
+    @property
+    def tokens(self) -> int:
+        """All tokens."""
+        return self.prompt_tokens + self.output_tokens
+
+
+class RunBudget:
+    """The ceilings of a run, and what was spent of them. Thread-safe.
+
+    Example: with `max_tokens=100` two requests of at most 60 tokens are not in flight together. When
+    the first has ended and took 30, the second is admitted: 30 + 60 is within the ceiling.
+    """
+
+    def __init__(
+        self,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        *,
+        max_cost: float | None = None,
+        max_minutes: float | None = None,
+    ) -> None:
+        """Sets the ceilings, None for none.
+
+        Args:
+            max_calls: requests.
+            max_tokens: tokens read and written.
+            max_cost: USD.
+            max_minutes: minutes from now on after which nothing more is asked.
+        """
+        limits = {
+            "requests": max_calls,
+            "tokens": max_tokens,
+            "USD": max_cost,
+            "minutes": max_minutes,
+        }
+        for unit, limit in limits.items():
+            if limit is not None and not limit >= 0:
+                raise UsageError(
+                    f"a ceiling must be 0 or more {unit}, got {limit:g}. Leave it out for no limit."
+                )
+        self.max_calls = max_calls
+        self.max_tokens = max_tokens
+        self.max_cost = max_cost
+        self.max_minutes = max_minutes
+        self.calls = 0
+        """Requests admitted so far."""
+        self.tokens = 0
+        """Tokens of requests that have ended, and of answers that were there before."""
+        self.cost = 0.0
+        """USD for these tokens."""
+        self.refused_by = ""
+        """The ceiling that refused a request last, as `--max-cost 5`; "" where none did."""
+        self._reserved = Amount()
+        self._lock = threading.Lock()
+        self._began = time.monotonic()
+
+    def admit(self, most: Amount) -> bool:
+        """Asks for one request before it is sent, with an upper estimate of what it takes."""
+        with self._lock:
+            if not self._fits(most):
+                return False
+            self.calls += 1
+            self._reserve(most, 1)
+            return True
+
+    def hold(self, most: Amount) -> None:
+        """Reserves for a request that is under way already, whatever the ceilings are."""
+        with self._lock:
+            self.calls += 1
+            self._reserve(most, 1)
+
+    def fits(self, most: Amount) -> bool:
+        """Whether `admit` would say yes."""
+        with self._lock:
+            return self._fits(most)
+
+    def _fits(self, most: Amount) -> bool:
+        ceiling = self._ceiling(most)
+        self.refused_by = ceiling or self.refused_by
+        return not ceiling
+
+    def settle(self, most: Amount, used: Amount | None) -> None:
+        """Ends one admitted request.
+
+        Args:
+            most: the estimate it was admitted with.
+            used: what it took, None where nobody knows: then the estimate is booked.
+        """
+        with self._lock:
+            self._reserve(most, -1)
+            self._book(most if used is None else used)
+
+    def book(self, used: Amount) -> None:
+        """Counts what was spent, as on answers that an earlier command got."""
+        with self._lock:
+            self._book(used)
+
+    def _book(self, used: Amount) -> None:
+        self.tokens += used.tokens
+        self.cost += used.cost
+
+    def said(self) -> str:
+        """What was spent so far, in words."""
+        cost = f", {dollars(self.cost)}" if self.max_cost is not None else ""
+        return f"{self.tokens:,} tokens{cost}"
+
+    def _ceiling(self, most: Amount) -> str:
+        """The ceiling that a request would pass, "" for none."""
+        tokens = self.tokens + self._reserved.tokens + most.tokens
+        cost = self.cost + self._reserved.cost + most.cost
+        minutes = (time.monotonic() - self._began) / _MINUTE
+        if self.max_calls is not None and self.calls >= self.max_calls:
+            return f"{self.max_calls:,} requests"
+        if self.max_tokens is not None and tokens > self.max_tokens:
+            return f"--max-tokens-total {self.max_tokens}"
+        if self.max_cost is not None and cost > self.max_cost:
+            return f"--max-cost {self.max_cost:.15g}"
+        if self.max_minutes is not None and minutes >= self.max_minutes:
+            return f"--max-minutes {self.max_minutes:.15g}"
+        return ""
+
+    def _reserve(self, most: Amount, sign: int) -> None:
+        before = self._reserved
+        self._reserved = Amount(
+            before.prompt_tokens + sign * most.prompt_tokens,
+            before.output_tokens + sign * most.output_tokens,
+            before.cost + sign * most.cost,
+        )
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """A run's budget, and the prices of one of the models that share it."""
+
+    budget: RunBudget
+    prices: Prices | None = None
+
+
+class Till:
+    """The requests to one model that an event loop sends within a budget."""
+
+    def __init__(self, ceiling: Ceiling) -> None:
+        self.budget = ceiling.budget
+        self.prices = ceiling.prices
+        self.under_way = 0
+        self.ended = asyncio.Event()
+
+    def call(self, most: Amount) -> CallSpending:
+        """How the requests of a call are counted, each with an upper estimate."""
+        return CallSpending(self, most)
+
+    async def fits(self, most: Amount) -> bool:
+        """Whether a request may be sent now; waits while one in flight may yet free what it needs."""
+        while not self.budget.fits(most):
+            if not self.under_way:
+                return False
+            await self.ended.wait()
+        return True
+
+
+@dataclass
+class CallSpending:
+    """The requests of one call, which are alike: `chat_client.Spending` for a `RunBudget`."""
+
+    till: Till
+    most: Amount
+
+    async def admit(self) -> bool:
+        """Whether one more request may be sent; a no is final."""
+        while not self.till.budget.admit(self.most):
+            if not await self.till.fits(self.most):
+                return False
+        self.till.under_way += 1
+        return True
+
+    def settle(self, reply: Reply | None, *, free: bool = False) -> None:
+        """Ends a request that was admitted."""
+        till = self.till
+        till.budget.settle(self.most, Amount() if free else self._taken(reply))
+        till.under_way -= 1
+        till.ended.set()
+        till.ended = asyncio.Event()
+
+    def _taken(self, reply: Reply | None) -> Amount | None:
+        if reply is None or reply.prompt_tokens is None or reply.output_tokens is None:
+            return None
+        taken = Amount(
+            reply.prompt_tokens, reply.output_tokens, cached_tokens=reply.cached_tokens or 0
+        )
+        return taken.at(self.till.prices)
+
+
+class Reserved:
+    """The requests of batches: admitted when a file is made of them, settled when it comes back."""
+
+    def __init__(self, budget: RunBudget) -> None:
+        self._budget = budget
+        self._most: dict[str, Amount] = {}  # by key, of what is under way
+
+    def admit(self, key: str, most: Amount) -> bool:
+        """Asks for a request before it is put into a file; once for a request."""
+        if key not in self._most and not self._budget.admit(most):
+            return False
+        self._most[key] = most
+        return True
+
+    def hold(self, key: str, most: Amount) -> None:
+        """Reserves what a request takes that an earlier command sent."""
+        self._budget.hold(most)
+        self._most[key] = most
+
+    def settle(self, key: str, used: Amount | None) -> None:
+        """Ends a request that was admitted, and no other."""
+        most = self._most.pop(key, None)
+        if most is not None:
+            self._budget.settle(most, used)
+
+
+Job = TypeVar("Job")
+
+
+def admitted(
+    jobs: Sequence[Job],
+    most: Callable[[Job], Amount],
+    budget: RunBudget,
+    refuse: Callable[[Job], None],
+    size: int | None = None,
+) -> Iterator[list[Job]]:
+    """Yields jobs in groups that the budget admits together, to be settled before the next group.
+
+    For what answers in batches. What was refused is tried again after each group; what is left
+    when none is admitted, is refused.
+
+    Args:
+        jobs: in the order in which they are tried.
+        most: an upper estimate of what a job takes.
+        budget: asked for each.
+        refuse: told of each job that is not admitted in the end.
+        size: most jobs a group, None for no limit.
+    """
+    waiting = list(jobs)
+    while waiting:
+        group: list[Job] = []
+        left: list[Job] = []
+        for job in waiting:
+            full = size is not None and len(group) >= size
+            (left if full or not budget.admit(most(job)) else group).append(job)
+        if not group:
+            for job in left:
+                refuse(job)
+            return
+        yield group
+        waiting = left

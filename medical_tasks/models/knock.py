@@ -1,0 +1,111 @@
+"""Whether a server is there at all, found out by connecting, before anything is asked.
+
+What is asked of a server that is not there is repeated for a minute, since it may be restarting. One
+that was never there is not: a wrong address, or a server that was not started, is told in seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import urllib.request
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from medical_tasks.guard.addresses import is_loopback_host, read_address
+
+TRIES: Final = 3
+PATIENCE_S = 4.5
+"""Seconds for all attempts together; one that is refused takes none of them."""
+WAIT_S = 1.0
+"""Seconds after the first attempt, and twice as many after the second."""
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+async def unreachable(urls: Sequence[str], tries: int = TRIES) -> dict[str, str]:
+    """Says why none of some servers accepts a connection; empty as soon as one does.
+
+    Args:
+        urls: base URLs, or those of the proxies on the way to them.
+        tries: attempts at each; further ones are said on standard error.
+    """
+    knocks = {asyncio.create_task(_knocks(url, tries)): url for url in urls}
+    troubles: dict[str, str] = {}
+    waiting = set(knocks)
+    try:
+        while waiting:
+            ended, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for knock in ended:
+                troubles[knocks[knock]] = trouble = knock.result()
+                if not trouble:
+                    return {}
+    finally:
+        for knock in waiting:
+            knock.cancel()
+    return {url: troubles[url] for url in urls}
+
+
+async def _knocks(url: str, tries: int) -> str:
+    """Why a server accepts no connection; "" when it does."""
+    trouble = ""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            for number in range(1, tries + 1):
+                trouble = await _knock(url)
+                if not trouble or number == tries:
+                    break
+                await asyncio.sleep(WAIT_S * number)
+                say_waiting(url, trouble, number + 1, tries)
+    except TimeoutError:
+        return trouble or f"no connection within {PATIENCE_S:g} s"
+    return trouble
+
+
+async def _knock(url: str) -> str:
+    """Why one connection is not accepted; "" when it is."""
+    import anyio
+    import anyio.abc
+
+    address, parts = read_address(url), urlsplit(url)
+    stream: anyio.abc.SocketStream
+    try:
+        if address is not None and address.socket:
+            stream = await anyio.connect_unix(address.socket)
+        else:
+            port = parts.port or _PORTS.get(parts.scheme, 80)
+            stream = await anyio.connect_tcp(parts.hostname or "", port)
+    except OSError as error:
+        return _words(error)
+    await stream.aclose()
+    return ""
+
+
+def _words(error: OSError) -> str:
+    """The system's words, which tell of addresses alone; those of the first of several attempts."""
+    cause = error.__cause__
+    if isinstance(cause, BaseExceptionGroup):
+        cause = cause.exceptions[0]
+    error = cause if isinstance(cause, OSError) else error
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
+    return (error.strerror or type(error).__name__).lower()
+
+
+def proxy_for(base_url: str) -> str | None:
+    """Returns the proxy that the environment names for an address, None for none."""
+    address = read_address(base_url)
+    if address is None or not address.host or is_loopback_host(base_url):
+        return None
+    if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(address.host):
+        return None
+    proxies = urllib.request.getproxies()
+    found = proxies.get(address.scheme) or proxies.get("all")
+    return found if found is None or "://" in found else f"http://{found}"
+
+
+def say_waiting(url: str, trouble: str, attempt: int, tries: int) -> None:
+    """Says that a server is asked once more."""
+    print(
+        f"waiting for {url}: {trouble}, attempt {attempt} of {tries}", file=sys.stderr, flush=True
+    )

@@ -1,0 +1,125 @@
+"""Settings that a server refuses, and what is sent in their place.
+
+Reasoning models of today refuse what every server took before: `max_tokens` (they want
+`max_completion_tokens`), `temperature` other than 1, `stop`. Of these, what the suite sends by
+itself is renamed or left out, once for all calls, and the recipe keeps it. What the user asked for
+is never left out: the run ends, and the message names it.
+
+Example of a refusal, of OpenAI's form:
+    {"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use
+    'max_completion_tokens' instead.", "param": "max_tokens", "code": "unsupported_parameter"}}
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+_REFUSED: Final = re.compile(
+    r"unsupported|not support|no longer support|unrecognized|unknown|unexpected|not permitted|not allowed|"
+    r"deprecated|not available|invalid (?:parameter|argument|field)|cannot both be|only the default",
+    re.IGNORECASE,
+)
+"""How servers say that they take no such setting."""
+_CODES: Final = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z_]*(?:\.[A-Za-z_]+)*")
+_OTHER_NAME: Final = {
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "max_tokens",
+}
+_NO_SETTINGS: Final = (
+    "model", "messages", "n", "logprobs", "top_logprobs", "prompt_logprobs",
+    "add_generation_prompt", "continue_final_message",
+)  # fmt: skip
+"""Fields that are no settings: what is asked, of whom, and for what."""
+LEFT_OUT: Final = "left out"
+
+
+def refused_names(error: object) -> tuple[str, ...]:
+    """Returns the words of an error's body that can name the setting it refuses, the likeliest first.
+
+    Empty where it refuses none. The words are only ever compared with the names of fields that were
+    sent, since a server may quote the question.
+
+    Args:
+        error: the body of a response with status 400 or 422.
+    """
+    inner = error.get("error", error) if isinstance(error, dict) else None
+    if isinstance(inner, list) and inner:  # some gateways wrap it once more
+        inner = inner[0]
+    if not isinstance(inner, dict):
+        inner = {"message": error.get("error")} if isinstance(error, dict) else {}
+    message = inner.get("message") or inner.get("detail") or ""
+    message = message if isinstance(message, str) else str(message)
+    parameter, code = inner.get("param"), inner.get("code")
+    if code not in _CODES and not _REFUSED.search(message):
+        return ()
+    names = [parameter] if isinstance(parameter, str) else []
+    return tuple(dict.fromkeys([*names, *_NAME.findall(message)]))
+
+
+@dataclass
+class Adaptations:
+    """What is sent otherwise than it was meant, since the server refuses it; shared by all calls.
+
+    Attributes:
+        own: the settings that the suite sends by itself, which alone may be left out.
+        changes: by name of the setting: the name it is sent under, or `LEFT_OUT`.
+        told: the changes that the user was told of.
+
+    Example:
+        >>> adaptations = Adaptations(own=frozenset({"temperature"}))
+        >>> adaptations.learn({"temperature": 0.0, "max_tokens": 9}, ["temperature"])
+        True
+        >>> adaptations.applied({"temperature": 0.0, "max_tokens": 9})
+        {'max_tokens': 9}
+    """
+
+    own: frozenset[str] = frozenset()
+    changes: dict[str, str] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+
+    def tell(self, where: str) -> None:
+        """Says once of each change that a setting was refused, and what is sent instead."""
+        for name in [name for name in self.changes if name not in self.told]:
+            change = self.changes[name]
+            sent = "is left out" if change == LEFT_OUT else f"is sent as {change}"
+            print(
+                f"note: {where} refuses {name}, which {sent} from now on",
+                file=sys.stderr,
+                flush=True,
+            )
+            self.told.add(name)
+
+    def applied(self, body: Mapping[str, object]) -> dict[str, object]:
+        """Returns the body of a request as it is sent."""
+        sent = {}
+        for name, value in body.items():
+            change = self.changes.get(name, name)
+            if change != LEFT_OUT:
+                sent[change] = value
+        return sent
+
+    def learn(self, sent: Mapping[str, object], refused: Sequence[str]) -> bool:
+        """Takes in that a server refused a body; says whether the next one will be another.
+
+        It is not where the refused setting is the user's, or was changed before it was sent.
+
+        Args:
+            sent: the body that was refused.
+            refused: what `refused_names` says of the error.
+        """
+        name = setting_refused(sent, refused)
+        if name is None or name not in self.own or name in self.changes.values():
+            return False
+        # Calls that were on their way when the first one was refused learn the same once more.
+        self.changes[name] = _OTHER_NAME.get(name, LEFT_OUT)
+        return True
+
+
+def setting_refused(sent: Mapping[str, object], refused: Sequence[str]) -> str | None:
+    """The setting of a body that a server refuses; None where the error names none of them."""
+    return next((name for name in refused if name in sent and name not in _NO_SETTINGS), None)

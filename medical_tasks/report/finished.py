@@ -1,0 +1,84 @@
+"""What a verb says when a run is finished: its table, its report, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from medical_tasks.catalog import task_spec
+from medical_tasks.errors import IncompleteError
+from medical_tasks.io.output import tell
+from medical_tasks.models.budget import SPENT
+from medical_tasks.models.opener import longer_context
+from medical_tasks.report.markdown import write_markdown
+from medical_tasks.report.terminal import render_table
+from medical_tasks.runs.results import read_results
+
+AGAIN = "Give the same command again to try the missing ones."
+STOPPED = (
+    "Asking stopped at a ceiling ({ceilings}): the same command with a higher one, or without it, "
+    "goes on from here."
+)
+TOO_LONG = (
+    "What is too long for the model stays unanswered: {longer}fewer --max-new-tokens may help."
+)
+
+
+def _too_long(models: Iterable[Mapping[str, object]]) -> str:
+    ways = {longer_context(str(model.get("name", ""))) for model in models}
+    way = ways.pop() if len(ways) == 1 else ""
+    return TOO_LONG.format(longer=f"a longer context ({way}), or " if way else "")
+
+
+def _is_spent(reason: str) -> bool:
+    return reason.startswith("no answer: ") and reason.endswith(SPENT)
+
+
+def report_results(folder: Path, *, next_step: str = AGAIN, stopped_by: str = "") -> int:
+    """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score.
+
+    `stopped_by`: the ceilings of a command that asks a model.
+    """
+    results = read_results(folder)
+    path = write_markdown(
+        results, folder
+    )  # first: who reads the table may leave in its middle, as `head` does
+    tell(render_table(results), results, folder=folder, report=path)
+    tell(f"\nresults: {folder / 'results.json'}\nreport:  {path}")
+    missing = {
+        name: entry["coverage"]["unscored"]
+        for name, entry in results["tasks"].items()
+        if entry["coverage"]["scored"] < entry["coverage"]["asked"]
+    }
+    if missing:
+        reasons = {reason for found in missing.values() for reason in found}
+        only_too_long = reasons == {"no answer: prompt too long"}
+        if stopped_by and any(_is_spent(reason) for reason in reasons):
+            next_step = STOPPED.format(ceilings=stopped_by)
+        if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
+            from medical_tasks.judges.session import next_step as judge_step  # slow
+
+            next_step = judge_step(reasons)
+        lasting = {
+            name: said
+            for each in missing
+            for name, said in task_spec(each).benchmark.lasting_reasons().items()
+        }
+        if known := {reason: said for reason, said in lasting.items() if reason in reasons}:
+            next_step = " ".join([*known.values(), *([] if reasons <= set(known) else [next_step])])
+        parts = [
+            f"{name}: " + ", ".join(f"{count} x {reason}" for reason, count in counts.items())
+            for name, counts in missing.items()
+        ]
+        troubles = {
+            entry["judge"]["trouble"] for entry in results["tasks"].values() if "judge" in entry
+        } - {None}
+        if troubles:
+            next_step = f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
+        if only_too_long:
+            next_step = _too_long(entry["recipe"]["model"] for entry in results["tasks"].values())
+        raise IncompleteError(
+            f"not every item is scored ({'; '.join(parts)}). Known verdicts stand for missing ones above, with bounds for the "
+            f"rest. {next_step}"
+        )
+    return 0

@@ -1,0 +1,133 @@
+"""Ceilings on what a model's answers may take: where a run stops, what it keeps, and how it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.cli.entry import main
+from medical_tasks.models.budget import Amount, RunBudget
+from medical_tasks.models.stand_ins import make_toy_model
+from medical_tasks.runs.results import read_results
+from tests.fault_server import Call, Fault, FaultServer
+
+pytestmark = pytest.mark.usefixtures("demo_home")
+
+READ, WRITTEN = 1_000, 100  # tokens that the server reports for each answer
+LONGEST = 200
+PRICES = "price_in=1,price_out=10"  # USD 0.002 an answer
+
+
+MESSAGE = {"role": "assistant", "content": "The answer is 5."}
+ANSWER = Fault.message(MESSAGE, prompt_tokens=READ, completion_tokens=WRITTEN)
+
+
+def priced(call: Call) -> Fault:
+    return ANSWER
+
+
+def run(server: FaultServer, *more: str, args: str = PRICES, out: str = "r") -> int:
+    words = f"run --tasks medcalc --config demo --max-new-tokens {LONGEST} --out {out}".split()
+    named = f"--model openai-api/host/m --model-args base_url={server.base_url},{args}".split()
+    return main([*words, *named, *more])
+
+
+def unscored(out: str = "r") -> dict[str, int]:
+    return dict(read_results(Path(out))["tasks"]["medcalc"]["coverage"]["unscored"])
+
+
+def test_a_ceiling_of_cost_stops_keeps_and_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with FaultServer(priced) as server:
+        assert run(server, "--max-cost", "0.02") == 5
+        stopped = len(server.calls)
+        # Each estimate is above what an answer takes, so that the last one it had room for may be left out.
+        assert stopped in (8, 9, 10)
+        error = capsys.readouterr().err
+        assert f"asking 31 questions, up to {LONGEST} tokens each, at {server.base_url}\n" in error
+        assert (
+            f"before --max-cost 0.02 was passed: {stopped} answered, {31 - stopped} not asked"
+            in error
+        )
+        assert "the same command with a higher one, or without it, goes on from here." in error
+        assert unscored() == {"no answer: budget spent": 31 - stopped}
+        assert read_results(Path("r"))["tasks"]["medcalc"]["usage"]["cost_usd"] == pytest.approx(
+            stopped * 0.002
+        )
+
+        # What earlier commands got counts: the same ceiling lets nothing more through, a higher one does.
+        assert run(server, "--max-cost", "0.02") == 5
+        assert len(server.calls) == stopped
+        assert run(server, "--max-cost", "0.04") == 5
+        assert len(server.calls) in (18, 19, 20)
+        assert run(server) == 0
+        assert len(server.calls) == 31  # nothing was asked twice
+
+
+def test_ceilings_of_tokens_count_retries_and_requests_in_flight() -> None:
+    lost = [Fault.no_choices()] * 3  # paid or not: nobody knows, so that the estimate is booked
+    with FaultServer([*lost, *[ANSWER] * 40]) as server:
+        assert run(server, "--max-tokens-total", "12000", args="concurrency=4") == 5
+        entry = read_results(Path("r"))["tasks"]["medcalc"]
+        answered = entry["coverage"]["answered"]
+        assert answered * (READ + WRITTEN) < 12_000
+        assert len(server.calls) == answered + len(lost)
+
+
+def test_minutes_are_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with FaultServer(priced) as server:
+        assert run(server, "--max-minutes", "0") == 5
+        assert server.calls == []
+        assert "The same command goes on from there." in capsys.readouterr().err
+        assert run(server, "--max-minutes", "60") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--model openai-api/host/m --max-cost 5", "--max-cost 5 needs the prices of openai-api/host/m, in USD"),
+        ("--model baseline/empty --max-cost 5", "baseline/empty is asked nothing, so that --max-cost has no meaning"),
+        ("--model openai-api/host/m --max-tokens-total -1", "--max-tokens-total must be 0 or more, got -1"),
+    ],
+)  # fmt: skip
+def test_ceilings_that_cannot_be_kept_are_refused(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--tasks", "medcalc", "--config", "demo", *words.split()]) == 2
+    assert message in capsys.readouterr().err
+
+
+def spend(budget: RunBudget, takes: Sequence[Amount], most: Amount) -> int:
+    """Spends until the budget says no; returns how many requests there were."""
+    for number, used in enumerate(takes):
+        if not budget.admit(most):
+            return number
+        budget.settle(most, used)
+    return len(takes)
+
+
+def test_a_budget_is_of_all_that_is_spent_of_it() -> None:
+    most = Amount(100, 50, cost=1.0)
+    assert spend(RunBudget(max_cost=3.0), [Amount(10, 10, cost=0.5)] * 9, most) == 5
+    before = RunBudget(max_tokens=200)
+    before.book(Amount(40, 11))
+    assert not before.admit(most)
+    assert before.refused_by == "--max-tokens-total 200"
+
+
+def test_a_model_in_this_process_stops_between_batches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_toy_model(tmp_path / "toy", ["What is the patient's creatinine clearance?"])
+    words = "run --tasks medcalc --config demo --max-new-tokens 8 --max-samples 9 --out r".split()
+    local = [*words, "--model", "hf/toy", "--model-args", "batch_size=2"]
+    assert main([*local, "--max-minutes", "0"]) == 5
+    assert unscored() == {"no answer: budget spent": 9}
+    assert capsys.readouterr().err.startswith("loading hf/toy\nasking 9 questions, up to 8 tokens")
+    assert main([*local, "--max-tokens-total", "8000"]) == 5  # the toy's words have many tokens
+    entry = read_results(Path("r"))["tasks"]["medcalc"]
+    usage = entry["usage"]
+    assert 0 < entry["coverage"]["answered"] < 9
+    assert (usage["prompt_tokens"] or 0) + (usage["output_tokens"] or 0) <= 8_000
+    assert main(local) == 0

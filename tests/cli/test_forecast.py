@@ -1,0 +1,84 @@
+"""`run --forecast`: what a model's answers will take, told before anything is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import medical_tasks as mt
+from medical_tasks.cli.entry import main
+from medical_tasks.models.stand_ins import make_toy_model
+from tests.fault_server import Fault, FaultServer
+
+pytestmark = pytest.mark.usefixtures("demo_home")
+
+NOBODY = "http://nobody.invalid/v1"
+WORDS = "run --tasks medcalc --config demo --max-new-tokens 100 --out r --model openai-api/host/m"
+
+
+def run(url: str, *more: str, args: str = "") -> int:
+    named = f"base_url={url},served=m,price_in=1,price_out=10{args}"
+    return main([*WORDS.split(), "--model-args", named, *more])
+
+
+def test_what_is_to_be_asked_and_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(NOBODY, "--forecast") == 0
+    said = capsys.readouterr()
+    assert said.out.startswith(
+        "medcalc with openai-api/host/m: 31 questions, 0 in the store, 31 to ask; "
+    )
+    assert " prompt tokens (an estimate), at most 3,100 output tokens, at most $ 0.0" in said.out
+    assert said.out.endswith("Nobody was asked, nothing is written.\n")
+    assert said.err == ""
+    assert not Path("r").exists()
+
+    answer = Fault.message({"role": "assistant", "content": "5"})
+    with FaultServer(
+        lambda call: answer if call.number <= 11 else Fault.status_code(400)
+    ) as server:
+        assert run(server.base_url) == 5
+    capsys.readouterr()
+    assert run(NOBODY, "--forecast", "--json") == 0
+    told = json.loads(capsys.readouterr().out)["tasks"]["medcalc"]
+    assert (told["questions"], told["stored"], told["to_ask"]) == (31, 11, 20)
+    assert told["output_tokens_at_most"] == 2_000
+    cost = (told["prompt_tokens"] + 10 * 2_000) / 1e6
+    assert told["cost_usd_at_most"] == pytest.approx(cost)
+
+    again = mt.forecast(
+        "medcalc",
+        "openai-api/host/m",
+        config="demo",
+        max_new_tokens=100,
+        out="r",
+        model_args={"base_url": NOBODY, "served": "m", "price_in": 1, "price_out": 10},
+    )
+    assert again["tasks"]["medcalc"] == told
+
+
+def test_tokens_are_counted_where_the_tokenizer_is_at_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_toy_model(tmp_path / "toy", ["What is the patient's creatinine clearance?"])
+
+    def told(*words: str) -> dict[str, object]:
+        assert main([*words, "--forecast", "--json"]) == 0
+        found: dict[str, object] = json.loads(capsys.readouterr().out)["tasks"]["medcalc"]
+        return found
+
+    local = told(*"run --tasks medcalc --config demo --max-new-tokens 100 --model hf/toy".split())
+    assert local["tokens_by"] == "tokenizer"
+    assert local["cost_usd_at_most"] is None
+    named = f"base_url={NOBODY},tokenizer=toy"
+    served = told(*WORDS.split(), "--model-args", named)
+    assert served == local
+
+
+def test_a_protocol_asks_more_and_a_baseline_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "run --tasks medcalc_code --config demo --forecast --model".split()
+    assert main([*words, "openai-api/host/m", "--model-args", f"base_url={NOBODY}"]) == 0
+    assert "Each item's first question; what follows depends" in capsys.readouterr().out
+    assert main([*words, "baseline/empty"]) == 0
+    assert "baseline/empty is asked nothing." in capsys.readouterr().out

@@ -1,0 +1,431 @@
+"""Whole commands that ask in batches: killed at each step, interrupted, refused, and what is paid for."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import medical_tasks as mt
+from medical_tasks.benchmarks.kqa.judge_check import ANNOTATIONS_FILE
+from medical_tasks.cli.entry import main
+from medical_tasks.errors import UsageError
+from medical_tasks.runs.results import read_results
+from tests.benchmarks.kqa.physicians_csv import MARKS, rows, write
+from tests.fault_server import Call
+from tests.models.fake_batches import FakeBatches, Refused
+
+pytestmark = pytest.mark.usefixtures("demo_home")
+ITEMS = 6
+BATCHED = ITEMS - 1  # the first question is asked by itself
+ASK = (
+    f"run --tasks medcalc --config demo --max-samples {ITEMS} --out run --batch "
+    "--model openai-api/test-host/m --model-args batch_poll=0.01,max_retries=0"
+).split()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBatches]:
+    with FakeBatches() as opened:
+        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
+        yield opened
+
+
+def start(words: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "medical_tasks", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
+    )
+
+
+def stopped(
+    server: FakeBatches,
+    step: str,
+    when: str,
+    *,
+    by: signal.Signals = signal.SIGKILL,
+    passing: int = 0,
+    words: list[str] = ASK,
+) -> tuple[int, str]:
+    """Runs a command up to where the server has it wait, and stops it there: its exit code, and what it said."""
+    server.hold(step, when, passing=passing)
+    process = start(words)
+    try:
+        assert server.reached.wait(100)
+        process.send_signal(by)
+        if by != signal.SIGKILL:
+            server.let_go()
+        _, told = process.communicate(timeout=100)
+    finally:
+        process.kill()
+        server.let_go()
+    return process.returncode, told
+
+
+# The step at which it is killed; what both commands together ask for. The first question is always asked by itself.
+STEPS = [
+    ("upload", "before", {"chat": 2, "upload": 2, "create": 1}),
+    ("upload", "after", {"chat": 1, "upload": 1, "create": 1}),  # the file is found by its name
+    ("create", "before", {"chat": 1, "upload": 1, "create": 2}),
+    ("create", "after", {"chat": 1, "upload": 1, "create": 1}),  # the batch is found by its upload
+    ("look", "after", {"chat": 1, "upload": 1, "create": 1}),
+    ("content", "before", {"chat": 1, "upload": 1, "create": 1}),
+    ("content", "after", {"chat": 1, "upload": 1, "create": 1}),
+]
+
+
+@pytest.mark.parametrize(("step", "when", "expected"), STEPS)
+def test_a_command_killed_at_a_step_is_gone_on_with_and_nothing_is_paid_twice(
+    server: FakeBatches,
+    step: str,
+    when: str,
+    expected: dict[str, int],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stopped(server, step, when)
+    assert main(ASK) == 0
+    assert {name: server.did(name) for name in expected} == expected
+    assert len(server.asked) == ITEMS
+    assert not server.paid_twice
+    entry = read_results(Path("run"))["tasks"]["medcalc"]
+    assert entry["coverage"]["answered"] == ITEMS
+    (batch,) = entry["recipe"]["generation"]["batches"]
+    left = ITEMS - expected["chat"]
+    assert batch == {"id": "batch_1", "requests": left, "status": "completed"}
+    # Nothing is asked once all is there, also without the option.
+    assert "note:" not in capsys.readouterr().err
+    before = list(server.steps)
+    assert main([word for word in ASK if word != "--batch"]) == 0
+    assert server.steps == before
+
+
+def odd(body: Any) -> Refused | None:
+    """Refuses some questions, by their length."""
+    length = len(body["messages"][-1]["content"])
+    return Refused(400, "Invalid value.") if length % 2 else None
+
+
+def batches() -> list[dict[str, Any]]:
+    recipe = read_results(Path("run"))["tasks"]["medcalc"]["recipe"]
+    found: list[dict[str, Any]] = recipe["generation"]["batches"]
+    return found
+
+
+def test_a_command_killed_between_two_files_of_results_keeps_what_it_has(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.line = odd
+    stopped(server, "content", "before", passing=1)
+    assert main(ASK) == 5
+    assert len(server.asked) == ITEMS
+    assert not server.paid_twice
+    told = capsys.readouterr().err
+    assert "x http 400 (HTTP 400: Invalid value.)" in told
+    # What failed costs nothing, and is asked anew by the same command: nothing else is.
+    server.line = lambda _: None
+    failed = read_results(Path("run"))["tasks"]["medcalc"]["coverage"]["unscored"]
+    assert main(ASK) == 0
+    assert 0 < len(server.asked) - ITEMS == sum(failed.values()) < ITEMS
+    assert [each["status"] for each in batches()] == ["completed"] * 2
+
+
+def test_ctrl_c_leaves_a_batch_running_and_the_same_command_goes_on(server: FakeBatches) -> None:
+    server.looks = 10**6
+    code, told = stopped(server, "look", "after", by=signal.SIGINT, passing=3)
+    assert code == 130
+    assert f"batch batch_1: {BATCHED} requests sent" in told
+    assert "done, in progress; Ctrl-C leaves it running; the same command goes on" in told
+    assert f"To cancel it: POST {server.base_url}/batches/batch_1/cancel" in told
+    assert "Traceback" not in told
+    assert json.loads(Path("run/batches.json").read_text())["batches"][0]["batch"] == "batch_1"
+    server.looks = 1
+    assert main(ASK) == 0
+    assert server.did("create") == 1
+
+
+def test_a_batch_that_is_left_is_named(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopped(server, "create", "after")
+    stopped(server, "look", "after")
+    assert main([word for word in ASK if word != "--batch"]) == 0
+    told = capsys.readouterr().err
+    assert "note: batch_1, a batch of 5 requests that an earlier command made, is left" in told
+    assert server.did("chat") == 1 + BATCHED
+
+
+@pytest.mark.parametrize("state", ["expired", "cancelled"])
+def test_what_a_batch_left_is_asked_in_a_new_one_by_the_same_command(
+    server: FakeBatches, state: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.ends = (state, 3)
+    assert main(ASK) == 5
+    told = capsys.readouterr().err
+    assert f"batch batch_1: {state}, 3 of {BATCHED} answered; {BATCHED - 3} x batch {state}" in told
+    assert f"{BATCHED - 3} x no answer: batch {state}" in told
+    server.ends = ("completed", 0)
+    assert main(ASK) == 0
+    assert [each["requests"] for each in batches()] == [BATCHED, BATCHED - 3 - 1]
+    assert len(set(server.asked)) == ITEMS
+
+
+def test_an_answer_that_is_lost_on_its_way_makes_no_second_batch(server: FakeBatches) -> None:
+    server.lose("create")
+    server.lose("look", 2)
+    assert main(ASK) == 0
+    assert server.did("create") == server.did("list") == 1
+    assert server.did("look") == 3
+
+
+def test_requests_are_put_into_as_many_batches_as_they_need(server: FakeBatches) -> None:
+    words = [word.replace("0.01", "0.01,batch_size=3") for word in ASK]
+    assert main(words) == 0
+    assert [each["requests"] for each in batches()] == [3, 2]
+
+
+def test_a_ceiling_holds_for_batches(server: FakeBatches) -> None:
+    most = 1_200
+    assert main([*ASK, "--max-new-tokens", "64", "--max-tokens-total", str(most)]) == 5
+    entry = read_results(Path("run"))["tasks"]["medcalc"]
+    usage, answered = entry["usage"], entry["coverage"]["answered"]
+    assert usage["prompt_tokens"] + usage["output_tokens"] <= most
+    assert 1 < answered == len(server.asked) < ITEMS
+    assert main([*ASK, "--max-new-tokens", "64"]) == 0
+    assert len(server.asked) == ITEMS
+
+
+def test_repeats_are_asked_together(server: FakeBatches) -> None:
+    assert main([*ASK, "--repeats", "3"]) == 0
+    assert [each["requests"] for each in batches()] == [3 * ITEMS - 1]
+    assert len(server.asked) == 3 * ITEMS
+
+
+def today(body: Any) -> Refused | None:
+    """Refuses what reasoning models of today refuse."""
+    message = "Unsupported parameter: '{}' is not supported with this model."
+    for name in ("max_tokens", "temperature", "verbosity"):
+        if name in body:
+            return Refused(400, message.format(name), "unsupported_parameter")
+    return None
+
+
+def test_what_a_model_refuses_is_found_before_a_batch_is_made(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.line = today
+    refused = [word.replace("0.01", '0.01,extra_body={"verbosity": "low"}') for word in ASK]
+    assert main([*refused, "--out", "refused"]) == 2
+    assert "refuses a setting" in capsys.readouterr().err
+    assert server.did("upload") == 0
+    assert main(ASK) == 0
+    assert (server.did("chat"), server.did("create")) == (6, 1)
+    generation = read_results(Path("run"))["tasks"]["medcalc"]["recipe"]["generation"]
+    assert generation["adapted"] == {
+        "max_tokens": "max_completion_tokens",
+        "temperature": "left out",
+    }
+    assert {frozenset(call.body) for call in server.calls} == {
+        frozenset({"model", "messages", "max_completion_tokens"})
+    }
+
+
+def test_what_is_too_much_at_once_for_an_account_is_sent_piece_by_piece(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.most_waiting = 4
+    words = [word.replace("0.01", "0.01,batch_size=2") for word in ASK]
+    assert main(words) == 0
+    told = capsys.readouterr().err
+    assert "batch batch_3: too much at once for this account; sent again after another" in told
+    assert [each["requests"] for each in batches()] == [2, 2, 1]
+    assert not server.paid_twice
+
+
+def test_a_server_that_does_not_list_its_batches_is_not_asked_twice(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopped(server, "create", "after")
+    server.unlisted = True
+    assert main(ASK) == 3
+    assert "does not list its batches (HTTP 404" in capsys.readouterr().err
+    assert server.did("create") == 1
+    Path("run/batches.json").unlink()
+    assert main(ASK) == 0
+
+
+def test_a_batch_that_another_account_made_is_not_known(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopped(server, "look", "before")
+    server.batches.clear()
+    assert main(ASK) == 3
+    assert "does not have batch_1, a batch of this run, or its results" in capsys.readouterr().err
+
+
+REFUSALS: list[tuple[dict[str, Any], int, str]] = [
+    (
+        {"without": 404},
+        2,
+        "takes no batches (HTTP 404: there is nothing here). Leave out --batch",
+    ),
+    ({"without": 405}, 2, "takes no batches (HTTP 405"),
+    (
+        {"ends": ("failed", "model_not_found")},
+        2,
+        "did not accept batch_1 (model_not_found: not accepted). Nothing of it was asked.",
+    ),
+    (
+        {"ends": ("failed", "token_limit_exceeded")},
+        3,
+        "does not take so large a batch now (token_limit_exceeded: not accepted).",
+    ),
+]
+
+
+@pytest.mark.parametrize(("about", "code", "message"), REFUSALS)
+def test_a_provider_that_takes_no_batch_is_told_of_and_asked_again_when_it_does(
+    server: FakeBatches,
+    about: dict[str, Any],
+    code: int,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    usual = {name: getattr(server, name) for name in about}
+    vars(server).update(about)
+    assert main(ASK) == code
+    assert message.format(url=server.base_url) in capsys.readouterr().err
+    vars(server).update(usual)
+    assert main(ASK) == 0
+    assert not server.paid_twice
+
+
+JUDGED = (
+    "run --tasks kqa --config demo --model baseline/reference --judge openai-api/test-host/j --votes 3 --out judged "
+    "--judge-batch --judge-args batch_poll=0.01,n_choices=true"
+).split()
+
+
+def verdict(call: Call) -> str:
+    """Is unreadable until it is told so."""
+    again = len(call.body["messages"]) > 1
+    return json.dumps({"reason": "so it says", "verdict": "entailed"}) if again else "I cannot say"
+
+
+def test_a_judge_is_asked_a_batch_a_round(server: FakeBatches) -> None:
+    server._answer = verdict
+    stopped(server, "create", "after", words=JUDGED)
+    assert main(JUDGED) == 0
+    judge = read_results(Path("judged"))["tasks"]["kqa"]["judge"]
+    asked = judge["verdicts"]["asked"]
+    assert judge["verdicts"]["decided"] == asked > 0
+    # Two votes of a question share a request, and so they are asked again.
+    assert [each["requests"] for each in judge["batches"]] == [asked - 1, asked - 1]
+    assert {call.body["n"] for call in server.calls} == {2}
+    assert not server.paid_twice
+
+
+def test_a_judge_is_checked_in_batches(server: FakeBatches) -> None:
+    server._answer = lambda call: json.dumps({"reason": "r", "verdict": "entailed"})
+    write(Path(ANNOTATIONS_FILE), rows(MARKS))
+    words = "judge-check kqa --judge openai-api/test-host/j --source . --out check --judge-batch".split()
+    assert main([*words, "--judge-args", "batch_poll=0.01"]) == 0
+    pairs = json.loads(Path("check/check.json").read_text())["scored"]
+    assert (server.did("chat"), server.did("create"), len(server.asked)) == (1, 1, pairs)
+
+
+def test_a_budget_that_is_spent_ends_batches_too(server: FakeBatches) -> None:
+    server._answer = verdict
+    assert main([*JUDGED, "--max-judge-calls", "5"]) == 5
+    judge = read_results(Path("judged"))["tasks"]["kqa"]["judge"]
+    assert len(server.asked) == judge["calls"] == 5
+    assert "judge: budget spent" in judge["verdicts"]["unscored"]
+
+
+WRONG = [
+    ("--model baseline/reference --batch", "--batch: baseline/reference is not asked in batches"),
+    ("--model hf/somewhere --batch", "--batch: hf/somewhere is not asked in batches"),
+    ("--model baseline/reference --judge-batch", "--judge-batch: lexical is not asked in batches"),
+    (
+        "--model openai-api/h/m --batch --model-args base_url=http://127.0.0.1:9/v1,batch_size=0",
+        "model argument batch_size must be a whole number from 1 to 50000, got '0'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG)
+def test_what_has_no_batches_says_so(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--tasks", "kqa", "--config", "demo", *words.split()]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_batch_lies_at_one_address(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_HOST_BASE_URL", f"{server.base_url} http://127.0.0.1:9/v1")
+    assert main(ASK) == 2
+    assert "--batch: a batch lies at one address, got 2" in capsys.readouterr().err
+    assert server.steps == []
+
+
+def test_credentialed_data_is_never_put_into_a_batch(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "run --tasks ehrnoteqa_open_level1 --config demo --model openai-api/test-host/m --out run".split()
+    attested = ["--allow-remote", "127.0.0.1", "--attest-zero-retention"]
+    for option in ("--batch", "--judge-batch"):
+        judge = ["--judge", "openai-api/test-host/j"]
+        assert main([*words, *judge, *attested, option]) == 4
+        told = capsys.readouterr().err
+        assert f"{option} is refused, since it would store every question in a file" in told
+        assert "whatever is attested" in told
+    answers = {"id": "10000017", "response": "a"}
+    Path("answers.jsonl").write_text(json.dumps(answers))
+    words = "score ehrnoteqa_open_level1 --config demo --responses answers.jsonl --out run".split()
+    assert main([*words, *judge, *attested, "--judge-batch"]) == 4
+    assert server.steps == []
+    assert not Path("run").exists()
+
+
+def test_a_journal_that_is_damaged_is_not_passed_over(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(ASK) == 0
+    Path("run/batches.json").write_text('{"batches": [{"id": 1}]}')
+    Path("run/answers.sqlite").unlink()
+    assert main(ASK) == 2
+    assert "batches.json: not the journal of a run's batches" in capsys.readouterr().err
+
+
+def test_python_asks_in_batches_and_calls_the_option_by_its_name(server: FakeBatches) -> None:
+    given: dict[str, Any] = {"config": "demo", "max_samples": 2, "batch": True}
+    results = mt.run("medcalc", "openai-api/test-host/m", model_args={"batch_poll": 0.01}, **given)
+    assert results["medcalc"].coverage["answered"] == 2
+    server.without = 404
+    with pytest.raises(UsageError, match="Leave out batch"):
+        mt.run("medcalc", "openai-api/test-host/n", model_args={"batch_poll": 0.01}, **given)
+
+
+def test_a_ceiling_is_looked_at_before_a_batch_is_sent(
+    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*ASK, "--max-new-tokens", "500"]
+    assert main([*words, "--max-tokens-total", "1600"]) == 5
+    some = len(server.asked)
+    assert 1 < some < ITEMS
+    coverage = read_results(Path("run"))["tasks"]["medcalc"]["coverage"]
+    assert coverage["unscored"]["no answer: budget spent"] == ITEMS - some
+    assert "before --max-tokens-total 1600 was passed" in capsys.readouterr().err
+    assert main(words) == 0
+    assert len(server.asked) == ITEMS  # nothing was paid twice

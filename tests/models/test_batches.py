@@ -1,0 +1,133 @@
+"""Batches at a provider: what is sent, and what is found again. Whole commands are in `tests/cli/test_run_batches.py`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from medical_tasks.errors import MissingError, RefusedError
+from medical_tasks.guard.policy import Subject, protect
+from medical_tasks.models.base import Answer, Failure, Request
+from medical_tasks.models.batch_journal import JOURNAL, Entry, Journal, batches_of
+from medical_tasks.models.batch_provider import Line, Provider
+from medical_tasks.models.chat_client import ChatSettings
+from tests.models.fake_batches import FakeBatches, Refused
+from tests.models.local_runs import answers, results
+from tests.models.toy_server import model_at
+from tests.models.toy_texts import ask
+
+SOME = [ask(f"k{number}", f"question {number}", size=16) for number in range(4)]
+
+
+def batched(server: FakeBatches, folder: Path, requests: list[Request]) -> dict[str, Answer]:
+    model = model_at(server, batch_poll=0.001)
+    model.ask_in_batches(folder / JOURNAL)
+    return answers(model, requests)
+
+
+def test_answers_are_those_of_requests_one_by_one(tmp_path: Path) -> None:
+    with FakeBatches() as server:
+        assert batched(server, tmp_path, SOME) == answers(model_at(server), SOME)
+        (file,) = [each for each in server.files.values() if each.name.endswith(".jsonl")]
+    # The first question was asked by itself; the others have its form.
+    by_itself, *others = [call.body for call in server.calls[: len(SOME)]]
+    assert {frozenset(body) for body in others} == {frozenset(by_itself)}
+    lines = [json.loads(line) for line in file.content.splitlines()]
+    assert [line["custom_id"] for line in lines] == [request.key for request in SOME[1:]]
+    # The journal has ids and keys, and no text.
+    written = (tmp_path / JOURNAL).read_text()
+    assert "question" not in written
+    assert (tmp_path / JOURNAL).stat().st_mode & 0o077 == 0
+    (made,) = batches_of(tmp_path / "answers.sqlite", "model", "answer")
+    assert made == {"id": "batch_1", "requests": 3, "status": "completed"}
+
+
+def test_stop_words_that_a_server_refuses_end_answers_here_also_in_a_batch(tmp_path: Path) -> None:
+    def no_stop(body: object) -> Refused | None:
+        refused = "Unsupported parameter: 'stop' is not supported with this model."
+        return Refused(400, refused) if "stop" in dict(body) else None  # type: ignore[call-overload]
+
+    requests = [ask(f"k{i}", f"question {i}", stop=("END",)) for i in range(3)]
+    with FakeBatches(line=no_stop, answer=lambda _: "It is 5. END And so on") as server:
+        model = model_at(server, batch_poll=0.001)
+        model._settings.adaptations.own = frozenset({"stop"})
+        model.ask_in_batches(tmp_path / JOURNAL)
+        found = answers(model, requests)
+    assert {answer.text for answer in found.values()} == {"It is 5. "}
+    assert all(answer.adapted == {"stop": "left out"} for answer in found.values())
+
+
+def test_a_failed_line_has_the_class_of_a_failed_request(tmp_path: Path) -> None:
+    faults = {
+        "question 1": Refused(400, "maximum context length is 8 tokens"),
+        "question 2": Refused(500, "The server had an error"),
+        "question 3": Refused(400, "no such thing as 'question 3'"),
+    }
+    with FakeBatches(line=lambda body: faults.get(body["messages"][-1]["content"])) as server:
+        model = model_at(server, batch_poll=0.001)
+        model.ask_in_batches(tmp_path / JOURNAL)
+        found = results(model, SOME)
+    failed = {key: each for key, each in found.items() if isinstance(each, Failure)}
+    assert {key: each.reason for key, each in failed.items()} == {
+        "k1": "prompt too long",
+        "k2": "http 500",
+        "k3": "http 400",
+    }
+    assert "question 3" not in failed["k3"].detail
+
+
+def test_a_batch_is_found_behind_a_page_of_newer_ones() -> None:
+    with FakeBatches() as server:
+        settings = ChatSettings(base_url=server.base_url, model="toy")
+        provider = Provider(settings)
+        made: list[Entry] = []
+        for number in range(103):
+            entry = Entry(
+                id=f"own{number}",
+                address=server.base_url,
+                model="toy",
+                purpose="model",
+                made=0,
+                keys=[["k"]],
+                requests=1,
+            )
+            body = {"model": "toy", "messages": [{"role": "user", "content": "x"}]}
+            if number < 2:
+                entry.file = provider.upload(entry, [Line(keys=("k",), body=body)])
+                entry.batch = provider.create(entry)
+                made.append(entry)
+            else:
+                other = replace(
+                    server.batches["batch_1"], id=f"other{number}", file="", metadata={}
+                )
+                server.batches[other.id] = other
+        first, second = made
+        assert provider.find_batch(first) == "batch_1"
+        second.file = ""
+        assert provider.find_batch(second) == "batch_2"  # by its metadata alone
+        assert provider.find_file(second) == "file-2"
+        assert provider.find_batch(Entry(**{**vars(first), "id": "none", "file": "none"})) == ""
+
+
+def test_a_server_that_is_not_there_ends_it_before_anything_is_noted(tmp_path: Path) -> None:
+    with FakeBatches() as server:
+        model = model_at(server, batch_poll=0.001, max_retries=0)
+    model.ask_in_batches(tmp_path / JOURNAL)
+    with pytest.raises(MissingError, match="nothing answers at"):
+        results(model, SOME)
+    assert Journal(tmp_path / JOURNAL).entries == []
+
+
+def test_text_of_credentialed_data_is_refused_also_where_nobody_asked_before(
+    tmp_path: Path,
+) -> None:
+    secret = Subject(name="t", dataset="d", access="credentialed", rule="stays here")
+    with FakeBatches() as server:
+        model = model_at(server)
+        model.ask_in_batches(tmp_path / JOURNAL)
+        with protect([secret]), pytest.raises(RefusedError, match="--batch is refused"):
+            results(model, SOME)
+    assert server.steps == []

@@ -1,0 +1,169 @@
+"""Servers that are not there, or slow: what is asked of them, how often, and what is said meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import medical_tasks.models.call_pool as call_pool
+import medical_tasks.models.knock as knock
+from medical_tasks.cli.entry import main
+from medical_tasks.errors import MissingError
+from medical_tasks.judges.base import Call, Question
+from medical_tasks.judges.chat import open_chat
+from medical_tasks.models.base import Answer, Failure, Request
+from medical_tasks.models.budget import RunBudget
+from medical_tasks.models.endpoint import open_endpoint
+from tests.fault_server import Fault, FaultServer, first
+
+STEP = "Start the server, or correct the base URL."
+
+
+@pytest.fixture(autouse=True)
+def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knock, "WAIT_S", 0.0)
+
+
+@pytest.fixture
+def closed() -> str:
+    """The address of a port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of a port that accepts connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+
+
+def results(urls: str, count: int = 3, **args: str) -> list[Answer | Failure]:
+    model = open_endpoint("openai-api/host/m", options={"base_url": urls, **args})
+    asked = [
+        Request(key=f"k{i}", messages=({"role": "user", "content": f"q {i}"},), max_new_tokens=9)
+        for i in range(count)
+    ]
+    found: list[Answer | Failure] = []
+    model.generate(asked, found.append)
+    return found
+
+
+def waiting(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("waiting for ")]
+
+
+@pytest.mark.usefixtures("demo_home")
+def test_a_server_that_is_not_there_is_told_with_its_address_and_the_next_step(
+    closed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"run --tasks medcalc --config demo --out r --model openai-api/host/m --model-args base_url={closed}"
+    assert main(words.split()) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert said[:3] == [
+        f"asking 31 questions, up to 2,048 tokens each, at {closed}",
+        f"waiting for {closed}: connection refused, attempt 2 of 3",
+        f"waiting for {closed}: connection refused, attempt 3 of 3",
+    ]
+    assert f"nothing answers at {closed} (model 'm'): connection refused" in said[-1]
+    assert STEP in said[-1]
+
+
+def test_a_name_that_nobody_has(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(
+        MissingError, match=r"nothing answers at http://nobody\.invalid/v1.*" + STEP
+    ):
+        results("http://nobody.invalid/v1", max_retries="1")
+    assert len(waiting(capsys.readouterr().err)) == 1
+
+
+def test_no_encryption_where_it_is_asked_for_is_told_at_once() -> None:
+    with FaultServer() as server:
+        with pytest.raises(MissingError, match=r"nothing answers at https://127.*SSL.*" + STEP):
+            results(server.base_url.replace("http://", "https://"), count=1)
+        assert server.calls == []
+
+
+def test_a_server_that_accepts_and_is_silent_is_slow_and_not_dead(
+    silent: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(call_pool, "SLOW_S", 0.0)
+    found = results(silent, timeout="0.3", max_retries="0")
+    assert {type(each) for each in found} == {Failure}
+    assert waiting(capsys.readouterr().err) == [
+        f"waiting for {silent}: connected, and no answer yet; each attempt may take timeout=0.3 s"
+    ]
+
+
+def test_further_attempts_at_the_first_answer_are_said_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with FaultServer(first(2, Fault.status_code(503))) as server:
+        found = results(server.base_url, count=9, concurrency="1")
+        assert [type(each) for each in found] == [Answer] * 9
+        assert len(server.calls) == 27
+        assert waiting(capsys.readouterr().err) == [
+            f"waiting for {server.base_url}: http 503, attempt {number} of 7" for number in (2, 3)
+        ]
+
+
+def test_replicas_of_which_one_is_not_there_and_none(
+    closed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FaultServer() as server:
+        found = results(f"{closed} {server.base_url}")
+        assert [type(each) for each in found] == [Answer] * 3
+        assert f"{closed} does not answer; going on with 1 of 2" in capsys.readouterr().err
+        gone = server.base_url
+    with pytest.raises(MissingError, match=f"{closed}: connection refused; {gone}: connection ref"):
+        results(f"{closed} {gone}")
+
+
+def calls(count: int) -> Sequence[Call]:
+    question = Question(
+        id="1", messages=({"role": "user", "content": "?"},), template="t", read=str, again=""
+    )
+    return [
+        Call(key=f"k{i}", question=question, messages=question.messages, vote=0)
+        for i in range(count)
+    ]
+
+
+def test_judges_of_both_kinds(
+    closed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[object] = []
+    chat = open_chat("openai-api/host/j", {"base_url": closed}, log_dir=tmp_path)
+    with pytest.raises(MissingError, match=f"nothing answers at {closed}.*{STEP}"):
+        chat.answer(calls(5), RunBudget(), heard.append)
+    assert len(waiting(capsys.readouterr().err)) == 2
+
+    pytest.importorskip("inspect_ai")
+    from medical_tasks.judges.inspect_judge import open_inspect_judge
+
+    monkeypatch.setenv("LOCALX_API_KEY", "none")
+    judge = open_inspect_judge("inspect/openai-api/localx/m", {"base_url": closed})
+    with pytest.raises(MissingError, match=f"nothing answers at {closed}.*{STEP}"):
+        judge.answer(calls(5), RunBudget(), heard.append)
+    judge.close()
+    assert len(waiting(capsys.readouterr().err)) == 2
+    assert heard == []
+
+
+def test_a_server_that_comes_late_is_waited_for(
+    closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = int(closed.rpartition(":")[2].removesuffix("/v1"))
+    listening: list[socket.socket] = []
+
+    def comes(url: str, trouble: str, attempt: int, tries: int) -> None:
+        listening.append(socket.create_server(("127.0.0.1", port)))
+
+    monkeypatch.setattr(knock, "say_waiting", comes)
+    assert asyncio.run(knock.unreachable([closed])) == {}
+    assert len(listening) == 1
+    listening[0].close()
