@@ -12,7 +12,7 @@ from medical_tasks import spec
 
 if TYPE_CHECKING:
     from medical_chat.talking import Conversation
-    from medical_tasks.data.dataset_source import DatasetSource, Row
+    from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import JudgePrompts
 
 OWN: Final = spec.OWN_PROMPTS
@@ -33,7 +33,7 @@ class MedicalChat(spec.Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: spec.TaskSpec, rows: Sequence[Row]) -> list[spec.Item]:
+    def load_items(self, task: spec.TaskSpec, rows: Sequence[spec.Row]) -> list[spec.Item]:
         """A conversation a row: each patient has one, and is its own cluster."""
         items = []
         for row in rows:
