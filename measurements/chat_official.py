@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -55,6 +56,7 @@ SAYS: Final = (
 )  # fmt: skip
 DRIVER: Final = """
 import json, sys
+from functools import partial
 from pathlib import Path
 sys.path.insert(0, str(Path(sys.argv[1]) / "scoring"))
 import multiturn_qa_scoring as theirs
@@ -166,7 +168,7 @@ def measure(checkout: Path, python: str, sets: int, folder: Path) -> dict[str, o
         path = folder / f"answers_{seed}.csv"
         write_table(path, rows)
         ours[path.stem] = our_figures("medical_chat_choice", path)
-        with FaultServer(answer=lambda call, grades=grades: judge_reply(grades, call)) as server:
+        with FaultServer(answer=partial(judge_reply, grades)) as server:
             os.environ["JUDGING_BASE_URL"] = server.base_url
             ours[f"{path.stem}_generate"] = our_figures("medical_chat_open", path, f"judge-{seed}")
             evals: dict[str, list[str]] = {row["id"]: [] for row in ROWS}

@@ -15,8 +15,8 @@ states the gold. A form of the wrong side mentions the gold and states another v
 
 Wrong forms are `plain` where language models write them, and `contrived` where an adversary would.
 The forms fall into two halves by a hash of their text, so that a reader of answers can be developed
-on one half and measured on the other. The other authors did not know the reader,
-and the fourth's forms were never used to develop it.
+on one half and measured on the other. The second to fourth authors did not know the reader. The
+fifth did, and had not run it on the forms when they were written.
 """
 
 from __future__ import annotations
@@ -60,12 +60,13 @@ Manner = Literal["plain", "contrived"]
 Expected = Literal["right", "another value", "no value", "another value or none"]
 Half = Literal["development", "held-out"]
 HALVES: Final[Sequence[Half]] = ("development", "held-out")
-Author = Literal["first", "second", "third", "fourth"]
+Author = Literal["first", "second", "third", "fourth", "fifth"]
 AUTHORS: Final[Mapping[Author, str]] = {
     "first": "statement_forms.json",
     "second": "statement_forms_second.json",
     "third": "statement_forms_third.json",
     "fourth": "statement_forms_fourth.json",
+    "fifth": "statement_forms_fifth.json",
 }
 """The files of forms by author."""
 

@@ -415,8 +415,8 @@ class WithJudging(Options, heading=JUDGE, about=_FOR_JUDGES):
     judge_batch: Annotated[
         bool,
         Option(
-            "ask the judge in batches, which a provider answers later for less (openai-api/ with "
-            "an API that has batches)"
+            "ask the judge in batches, which a provider answers later for less (openai-api/ or "
+            "inspect/)"
         ),
     ] = False
     forecast: Annotated[
@@ -582,10 +582,7 @@ class WithModelSettings(Options, heading="model"):
     ] = None
     batch: Annotated[
         bool,
-        Option(
-            "ask in batches, which a provider answers later for less (openai-api/ with an API "
-            "that has batches)"
-        ),
+        Option("ask in batches, which a provider answers later for less (openai-api/ or inspect/)"),
     ] = False
     role: Annotated[
         tuple[str, ...],
@@ -690,7 +687,8 @@ class Run(
     model: Annotated[
         str,
         Option(
-            "hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME or baseline/NAME",
+            "hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME, "
+            "inspect/PROVIDER/NAME or baseline/NAME",
             metavar="M",
         ),
     ]

@@ -346,6 +346,13 @@ class Verdicts:
         kind: what they have in common, from general to specific (`subjective`,
             `subjective/entailed`). Missing verdicts are estimated from known ones of their kind and
             of kinds within it.
+
+    Example: an answer has five statements that must be in it. The judge said of two that they are,
+    of one that it is not, and nothing that can be read of the other two:
+
+        Verdicts(kind="must_have", hits=2, known=3, missing=2)
+
+    Had the answer been empty, no judge would have been asked: `Verdicts(unasked=5)`.
     """
 
     kind: str = ""
@@ -370,6 +377,10 @@ class Counts:
             what must be said and minus points for what must not be said have it.
         told: False where a judge's labels lack a verdict ("contradicted"), so that known verdicts
             say nothing about missing ones.
+
+    Example: the five statements of `Verdicts`, of which two hold and two have no verdict. As a
+    `share` the value is at least 2/5 and at most 4/5, as a `count` from 2 to 4. As `any` it is 1
+    already, whatever the missing verdicts are: the item is decided.
     """
 
     how: Literal["share", "count", "any", "points"]
@@ -436,6 +447,12 @@ class ItemScore:
             a colon; `results.json` counts the words.
         counts: for each judged metric, decided or not, its verdicts; none for answers decided
             without a judge (empty ones).
+
+    Example: an answer that is right, one that nobody can tell, and one that the judge did not judge:
+
+        ItemScore(id="1", values={"accuracy": 1.0}, parsed="24.7")
+        ItemScore(id="2", values={"accuracy": 0.0}, unclear="two values", limits={"accuracy": (0, 1)})
+        ItemScore(id="3", values={}, unscored="judge: no verdict", limits={"accuracy": (0, 1)})
     """
 
     id: str  # the item's id

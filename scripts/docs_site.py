@@ -24,8 +24,8 @@ from medical_tasks.cli.calc import render_inputs
 from medical_tasks.cli.entry import verbs
 from medical_tasks.cli.parser import description_of, forms_apart, parser_of
 from medical_tasks.judges.chat import CHAT_JUDGE_OPTIONS
-from medical_tasks.judges.inspect_judge import INSPECT_OPTIONS
 from medical_tasks.judges.nli import NLI_OPTIONS
+from medical_tasks.models.inspect_options import INSPECT_OPTIONS
 from medical_tasks.models.opener import (
     CHAT_OPTIONS,
     HF_OPTIONS,
@@ -143,6 +143,7 @@ def arguments() -> Iterator[str]:
         "vllm": VLLM_OPTIONS,
         "ray": RAY_OPTIONS,
         "judge nli": NLI_OPTIONS,
+        "inspect": INSPECT_OPTIONS,
         "judge inspect": INSPECT_OPTIONS,
     }
     for kind, taken in {"openai-api": CHAT_OPTIONS, **SERVED_OPTIONS}.items():

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 import medical_tasks.plugins as plugins
+from measurements.chat_official import judge_reply, write_release, write_table
 from medical_tasks.cli import main
-from tests.fault_server import Call, FaultServer
+from tests.fault_server import Call, Fault
 from tests.support import ROOT
 
 CHAT, PATIENT = (ROOT / "examples" / name for name in ("medical_chat", "medical_patient"))
@@ -53,15 +54,14 @@ def answer(call: Call) -> str:
     return "A"
 
 
-def figures(run: str, task: str) -> dict[str, Any]:
-    results = json.loads((Path(run) / "results.json").read_text(encoding="utf-8"))
-    return {name: each["value"] for name, each in results["tasks"][task]["metrics"].items()}
-
-
 def entry(run: str, task: str) -> dict[str, Any]:
     results = json.loads((Path(run) / "results.json").read_text(encoding="utf-8"))
     found: dict[str, Any] = results["tasks"][task]
     return found
+
+
+def figures(run: str, task: str) -> dict[str, float | None]:
+    return {name: figure["value"] for name, figure in entry(run, task)["metrics"].items()}
 
 
 def test_the_reference_scores_the_maximum(serving: Any) -> None:
@@ -89,3 +89,272 @@ def test_the_model_sees_its_own_answers_and_no_past_choices(serving: Any) -> Non
     assert first["choices"][1] not in past
     assert all(choice in last[-1]["content"] for choice in third["choices"])
     assert len(chats) == sum(len(row["turns"]) for row in ROWS)
+
+
+def build_full(folder: Path) -> None:
+    """Builds the demo's patients as the release, which `leakcheck` and the guard take for real."""
+    folder.mkdir()
+    write_release(folder)
+    assert main(["build", "medical_chat", "--config", "full", "--source", str(folder)]) == 0
+
+
+def test_the_figures_are_those_of_the_authors_script(serving: Any) -> None:
+    """The answers, the grades and the figures of `scoring/multiturn_qa_scoring.py` are in `GOLDEN`."""
+    answers = [
+        {"subject_id": name, "qa_category": "any", "model_answer": json.dumps(said)}
+        for name, said in GOLDEN["choice"]["answers"].items()
+    ]
+    write_table(Path("answers.csv"), answers)
+    words = ["--responses", "answers.csv", *DEMO]
+    assert main(["score", "medical_chat_choice", *words, "--out", "choice"]) == 0
+    grades = GOLDEN["open"]["grades"]
+    with serving(answer=lambda call: judge_reply(grades, call)) as server:
+        assert main(["score", "medical_chat_open", *words, *JUDGE, "--out", "open"]) == 0
+    for form in ("choice", "open"):
+        found = figures(form, f"medical_chat_{form}")
+        assert len(found) == 9
+        assert found == pytest.approx(GOLDEN[form]["figures"], abs=1e-12)
+    # The second pass is shown what the first one said.
+    first, second = (call for call in server.calls if ROWS[3]["notes"][0] in call.prompt)
+    assert judge_reply(grades, first) in second.prompt
+
+
+def test_what_a_judge_left_out_is_bounded(serving: Any) -> None:
+    lost = ROWS[3]["notes"][0]
+
+    def fails(call: Call) -> Fault | None:
+        return Fault.status_code(400) if lost in call.prompt and "Q1-1" in call.prompt else None
+
+    words = ["run", "--tasks", "medical_chat_open", "--model", "baseline/reference", *DEMO, *JUDGE]
+    with serving(fails):
+        assert main([*words, "--out", "run"]) == 5
+    metrics = entry("run", "medical_chat_open")["metrics"]
+    assert metrics["content"]["bound_low"] == 1.0
+    # One of eight sources and pairs, and one of four patients, may be wrong.
+    assert metrics["source"]["bound_low"] == metrics["pair"]["bound_low"] == 7 / 8
+    assert metrics["source_all"]["bound_low"] == 3 / 4
+    assert metrics["source_all"]["bound_high"] == 1.0
+
+
+def test_notes_stay_on_this_machine(serving: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    build_full(Path("release"))
+    run = ["run", "--tasks", "medical_chat_choice,medical_chat_open", "--config", "full"]
+    with serving() as server:
+        far = ["--model", "openai-api/far-host/model", *JUDGE]
+        assert main([*run, *far, "--out", "far"]) == 4
+        assert main([*run, *MODEL, "--judge", "openai-api/far-host/judge", "--out", "far"]) == 4
+        assert server.calls == []
+        assert main([*run, *MODEL, *JUDGE, "--out", "run"]) == 0
+    capsys.readouterr()
+    assert main(["leakcheck", "run", "--source", "medical_chat"]) == 0
+    assert "clean" in capsys.readouterr().out
+
+
+def test_tables_that_are_not_the_release_are_refused(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = here / "release"
+    folder.mkdir()
+    build = ["build", "medical_chat", "--config", "full", "--source", str(folder)]
+    for table, before, after, said in (
+        ("questions.csv", ",source,", ",sauce,", "needs turns content or source"),
+        ("questions.csv", ",2,1,source,", ",2,3,source,", "one source turn right behind it"),
+        ("notes.csv", "900002,2,", "900002,3,", "900002: needs notes numbered 1, 2"),
+        ("notes.csv", "900002,2,", "900002,two,", "subject_id and note_num must be numbers"),
+    ):
+        write_release(folder)
+        text = (folder / table).read_text(encoding="utf-8")
+        assert before in text
+        (folder / table).write_text(text.replace(before, after, 1), encoding="utf-8")
+        assert main(build) == 2
+        assert said in capsys.readouterr().err
+
+
+def write_checkout(folder: Path) -> None:
+    """A checkout in the authors' form, with texts of our own."""
+    for name in ("", "_generate_content", "_generate_source"):
+        choices = "" if name else "".join(f"({each}) {{choice_{each}}} " for each in "abcde")
+        text = f"[N]\n{{discharge summaries}}\n\nTheirs{name}\nQ: {{question}}\n{choices}\nEnd:"
+        write(folder / f"prompt/multiturn_gpt_evaluate{name}.txt", text)
+    for name in ("content", "source"):
+        text = f"Their {name} pass\n{{discharge summaries}}\n{{content_pass_output}}\n{{qas}}"
+        write(folder / f"prompt/multiturn_gpt_evaluate_generate_eval_{name}.txt", text)
+    write(
+        folder / "core/multiturn_gpt_evaluate_common.py",
+        'import vllm\nGENERATE_SOURCE_QUESTION = (\n    "Their "\n    "source question?"\n)\n',
+    )
+    write(
+        folder / "evaluation/multiturn_gpt_evaluate_generation_eval.py",
+        'EVAL_SYSTEM_MESSAGE = "Their grader"\n',
+    )
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_official_prompts_are_read_from_a_checkout(
+    serving: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_checkout(Path("EHRNote-ChatQA"))
+    run = ["run", "--tasks", "medical_chat_choice,medical_chat_open", *MODEL, *JUDGE, *DEMO]
+    official = ["--prompts", "official", "--upstream", "EHRNote-ChatQA"]
+    with serving() as server:
+        assert main([*run, "--prompts", "official"]) == 2
+        assert "--upstream" in capsys.readouterr().err
+        assert main([*run, *official, "--out", "run"]) == 0
+        calls = list(server.calls)
+    row = ROWS[3]
+    notes = f"[N]\n[note #1 start]\n{row['notes'][0]}\n[note #1 end]"
+    about = calls_of(calls, row)
+    first, second = row["turns"]
+    listed = [
+        "".join(f"({n}) {text} " for n, text in zip("abcde", turn["choices"], strict=True))
+        for turn in row["turns"]
+    ]
+    asked = [chat[-1]["content"] for chat in about]
+    assert f"{notes}\n\nTheirs\nQ: {first['question']}\n{listed[0]}\nEnd:" in asked
+    assert f"Theirs\nQ: {second['question']}\n{listed[1]}\nEnd:" in asked
+    assert "Theirs_generate_source\nQ: Their source question?\n\nEnd:" in asked
+    # A past turn of choices is the question alone, an open one stays as it was.
+    past = [chat[0]["content"] for chat in about if len(chat) == 3]
+    assert f"{notes}\n\nQ: {first['question']}" in past
+    assert f"{notes}\n\nTheirs_generate_content\nQ: {first['question']}\n\nEnd:" in past
+    graders = {chat[0]["content"] for chat in about if chat[0]["role"] == "system"}
+    assert graders == {"Their grader"}
+
+
+def calls_of(calls: list[Call], row: dict[str, Any]) -> list[list[dict[str, str]]]:
+    """The chats about a patient."""
+    chats = [list(call.body["messages"]) for call in calls]
+    return [chat for chat in chats if any(row["notes"][0] in each["content"] for each in chat)]
+
+
+VISIT = ["run", "--tasks", "medical_patient", *MODEL, "--model-args", "concurrency=1"]
+ROLE = ["--role", "patient=openai-api/test-host/patient,concurrency=1,price_in=2,price_out=8"]
+
+
+def test_a_patient_is_asked_and_its_cost_counted(serving: Any) -> None:
+    with serving() as server:
+        assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 0
+        asked = Counter(call.body["model"] for call in server.calls)
+        patient = [
+            call.body["messages"] for call in server.calls if call.body["model"] == "patient"
+        ]
+    # Of each of three patients: two questions, READY and the decision, and two answers.
+    assert asked == {"model": 12, "patient": 6}
+    assert [each["role"] for each in patient[-1]] == ["system", *["assistant", "user"] * 2]
+    ran = entry("run", "medical_patient")
+    assert figures("run", "medical_patient") == pytest.approx(
+        {"accuracy": 2 / 3, "facts": 2 / 9, "questions": 2.0}
+    )
+    assert (ran["usage"]["requests"], ran["roles"]["patient"]["requests"]) == (12, 6)
+    assert ran["recipe"]["roles"]["patient"]["name"] == "openai-api/test-host/patient"
+    spent = ran["roles"]["patient"]
+    assert spent["cost_usd"] == pytest.approx(
+        (2 * spent["prompt_tokens"] + 8 * spent["output_tokens"]) / 1e6
+    )
+
+
+@pytest.mark.slow
+def test_a_killed_visit_asks_no_message_twice(here: Path, serving: Any) -> None:
+    """A server holds the patient's fourth reply while the run is killed, and the same command goes on."""
+    held, reached = [0], threading.Event()
+
+    def holds(call: Call) -> Fault | None:
+        held[0] += call.body["model"] == "patient"
+        if held[0] != 4 or reached.is_set():
+            return None
+        reached.set()
+        return Fault.hang()
+
+    words = ["--plugin", str(PATIENT), *VISIT, *ROLE, *DEMO, "--out", "run"]
+    command = [sys.executable, "-m", "medical_tasks", *words]
+    environment = {"PYTHONPATH": str(ROOT)}
+    with serving(holds) as server:
+        process = subprocess.Popen(
+            command, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        assert reached.wait(120)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        before = len(server.calls)
+        done = subprocess.run(
+            command, env=os.environ | environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        asked = Counter(json.dumps(call.body, sort_keys=True) for call in server.calls)
+    # Only what was never answered is asked again.
+    assert [number for number in asked.values() if number > 1] == [2]
+    assert server.calls[before].body == server.calls[before - 1].body
+    assert len(server.calls) == 18 + 1
+    assert entry("run", "medical_patient")["coverage"]["scored"] == 3
+
+
+def test_report_compare_and_list(serving: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "--tasks", "medical_chat_choice", *DEMO, "--model"]
+    with serving():
+        assert main([*words, "baseline/reference", "--out", "gold"]) == 0
+        assert main([*words, MODEL[1], "--out", "model"]) == 0
+    assert main(["report", "gold", "model", "--out", "report.html"]) == 0
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "By number of notes" in page
+    assert "<svg" in page
+    assert "fluttering heart" not in page
+    assert main(["compare", "gold", "model"]) == 0
+    assert "pair_patient" in capsys.readouterr().out
+    assert main(["list"]) == 0
+    told = capsys.readouterr().out
+    assert re.search(
+        r"medical:medical_chat_open .*credentialed.*needs a judge, not in lighteval", told
+    )
+    assert "lighteval asks one question an item" in told
+
+
+@pytest.mark.slow
+def test_both_are_installed_and_gone_again(here: Path) -> None:
+    """As packages with entry points, in folders of their own beside the project."""
+    sites = []
+    for example in (CHAT, PATIENT):
+        source, site = here / f"source-{example.name}", here / f"site-{example.name}"
+        shutil.copytree(example, source)
+        install = "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
+        subprocess.run([sys.executable, *install.split(), str(site), str(source)], check=True)
+        sites.append(str(site))
+    names = ["medical_chat_choice", "medical_chat_open", "medical_patient"]
+    with_both, without = ([str(ROOT), *sites], [str(ROOT)])
+    assert [name for name in names if name in listing(with_both)] == names
+    assert [name for name in names if name in listing(without)] == []
+    run = ["run", "--tasks", f"{names[0]},{names[2]}", "--model", "baseline/reference", *DEMO]
+    command(with_both, *run, "--out", "run")
+    assert figures("run", names[0])["pair_all"] == figures("run", names[2])["accuracy"] == 1.0
+
+
+def listing(folders: list[str]) -> str:
+    return command(folders, "list")
+
+
+def command(folders: list[str], *words: str) -> str:
+    environment = {"PYTHONPATH": os.pathsep.join(folders), "MEDICAL_TASKS_PLUGINS": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "medical_tasks", *words],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_examples_are_small() -> None:
+    for place, most in ((CHAT / "medical_chat", 400), (PATIENT / "medical_patient", 250)):
+        lines = [
+            line
+            for path in sorted(place.glob("*.py"))
+            for line in path.read_text(encoding="utf-8").splitlines()
+            if line.strip() and not line.lstrip().startswith(("#", '"""'))
+        ]
+        assert 100 < len(lines) <= most

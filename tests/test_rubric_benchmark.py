@@ -129,6 +129,27 @@ def test_a_visit_that_was_interrupted_goes_on(serving: Any) -> None:
     assert first == 4 * len(ROWS)
 
 
+def test_a_ceiling_of_cost_is_of_all_roles(
+    serving: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    free, dear = "price_in=0,price_out=0", "price_in=1000,price_out=1000"
+    model = ["--model-args", free, "--max-new-tokens", "9"]
+    with serving() as server:
+        assert main([*VISIT, *PATIENT, *JUDGE, *model, "--max-cost", "1"]) == 2
+        assert "needs the prices of openai-api/test-host/patient" in capsys.readouterr().err
+        patient = ["--role", f"{PATIENT[1]},{dear}"]
+        words = [*VISIT, *patient, *JUDGE, *model, "--out", "run"]
+        assert main([*words, "--max-cost", "0.05"]) == 5
+        assert {call.body["model"] for call in server.calls} <= {"clinician", "judge"}
+        assert entry("run", "medical_rubric_visit")["coverage"]["unscored"] == {
+            "no answer: patient: budget spent": len(ROWS)
+        }
+        assert "before --max-cost 0.05 was passed" in capsys.readouterr().err
+        assert main(words) == 0
+        asked = [call.body["model"] for call in server.calls]
+    assert (asked.count("clinician"), asked.count("patient")) == (12, 8)
+
+
 def test_each_role_needs_a_model_that_the_guard_allows(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], serving: Any
 ) -> None:

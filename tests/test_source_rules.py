@@ -162,7 +162,7 @@ def test_the_install_command_of_every_extra_names_packages(trees: Mapping[str, a
         for call in calls
         if getattr(call.func, "id", "") == "install_command"
     ]
-    assert len(named) == 14
+    assert len(named) == 15
     expected = "'lighteval' 'vllm' 'ray' 'inspect' 'local-judges' 'medcon' 'space' part.extra"
     assert set(named) == set(expected.split())
     config = configparser.ConfigParser()

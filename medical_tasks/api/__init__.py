@@ -161,8 +161,8 @@ def run(
         seed: which random sample `subset` draws (default 0).
         model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
         max_new_tokens: longest answer, instead of the task's own limit.
-        batch: ask in batches, which a provider answers later for less (openai-api/ with an
-            API that has batches).
+        batch: ask in batches, which a provider answers later for less (openai-api/ or
+            inspect/).
         role: who plays another role of a task's protocol, each as
             `patient=openai-api/HOST/NAME`.
         truncate: what to do about questions with documents that do not fit the model's
@@ -198,7 +198,7 @@ def run(
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ with an API that has batches).
+            (openai-api/ or inspect/).
         forecast: only say what judging would cost, and with `run` what answering would; asks
             nobody.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
@@ -281,8 +281,8 @@ def forecast(
         seed: which random sample `subset` draws (default 0).
         model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
         max_new_tokens: longest answer, instead of the task's own limit.
-        batch: ask in batches, which a provider answers later for less (openai-api/ with an
-            API that has batches).
+        batch: ask in batches, which a provider answers later for less (openai-api/ or
+            inspect/).
         role: who plays another role of a task's protocol, each as
             `patient=openai-api/HOST/NAME`.
         truncate: what to do about questions with documents that do not fit the model's
@@ -318,7 +318,7 @@ def forecast(
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ with an API that has batches).
+            (openai-api/ or inspect/).
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
 
@@ -411,7 +411,7 @@ def score(
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ with an API that has batches).
+            (openai-api/ or inspect/).
         forecast: only say what judging would cost, and with `run` what answering would; asks
             nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
@@ -505,7 +505,7 @@ def import_run(
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ with an API that has batches).
+            (openai-api/ or inspect/).
         forecast: only say what judging would cost; asks no judge.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
         attest_zero_retention: you attest that no `allow_remote` host keeps what it is sent.
@@ -579,7 +579,7 @@ def adjudicate(
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ with an API that has batches).
+            (openai-api/ or inspect/).
         forecast: only say what judging would cost, and with `run` what answering would; asks
             nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
@@ -659,7 +659,7 @@ def merge(
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ with an API that has batches).
+            (openai-api/ or inspect/).
         forecast: only say what judging would cost, and with `run` what answering would; asks
             nobody.
         allow_remote: this host may get the text; only with `attest_zero_retention`; logged.
@@ -816,7 +816,7 @@ def judge_check(
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ with an API that has batches).
+            (openai-api/ or inspect/).
         forecast: only say what judging would cost, and with `run` what answering would; asks
             nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that
@@ -1643,7 +1643,7 @@ def decompose(
         max_judge_calls: stop asking the judge after N requests.
         max_judge_tokens: stop asking the judge after N tokens.
         judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ with an API that has batches).
+            (openai-api/ or inspect/).
         forecast: only say what judging would cost, and with `run` what answering would; asks
             nobody.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown that

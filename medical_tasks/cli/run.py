@@ -16,4 +16,4 @@ def run(arguments: Run) -> int:
 def _ceilings(arguments: Run) -> str:
     """The ceilings that were given, as words of the command."""
     limits = {option_name(field): getattr(arguments, field) for field in parameters(WithCeilings)}
-    return ", ".join(f"{name} {limit}" for name, limit in limits.items() if limit is not None)
+    return ", ".join(f"{name} {limit:.15g}" for name, limit in limits.items() if limit is not None)

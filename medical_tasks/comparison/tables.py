@@ -173,6 +173,10 @@ def _breakdown(
 
 
 def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
+    """The items that changed from the first run to the second: a table of those that are better now, and of the worse.
+
+    Answers stand beside the values where a run kept what it read in them.
+    """
     tables = []
     a, b, unit = letter(pair.first), letter(pair.second), entry.get("unit", "")
     for direction in ("improved", "worsened") if "items" in entry else ():

@@ -109,6 +109,12 @@ class Looking:
         return True
 
     def _stream(self, stream: IO[bytes], depth: int, path: Path | None = None) -> Iterator[str]:
+        """All texts that can be read in a stream of bytes, whatever its form.
+
+        The form is told by its first bytes, never by the file's name. A known form is opened, and
+        what it holds is read as streams of their own, one deeper. Its bytes are read as text as
+        well: a text may stand before, behind or between what the form has.
+        """
         head = stream.read(512)
         stream.seek(0)
         form = sniffed(head)

@@ -264,6 +264,10 @@ def _look_up(batch: Batch, labels: list[str], wanted: _Wanted) -> None:
 
 
 def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str, str]]:
+    """How many runs of the source stand in each file, and why some could not be read.
+
+    A file's name may itself quote the source: such a one is named by its hash.
+    """
     looked_for = {size: RunIndex(parts) for size, parts in wanted.runs.items()}
 
     def count(part: dict[int, Runs]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.importing.opening import Files, only_file
@@ -40,7 +40,7 @@ class Message(OpenForm):
 
     role: str
     content: str | None = None
-    tool_calls: list[Any] | None = None
+    tool_calls: list[object] | None = None
 
 
 class Record(OpenForm):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.importing.opening import Files
@@ -40,11 +40,14 @@ _NO_SCORES: Final = (
 """Begin the names of HELM's figures that are no scores."""
 
 
+_Form = TypeVar("_Form", bound=OpenForm)
+
+
 class Input(OpenForm):
     """A question."""
 
     text: str = ""
-    messages: list[dict[str, Any]] | None = None
+    messages: list[dict[str, object]] | None = None
 
 
 class Instance(OpenForm):
@@ -52,7 +55,7 @@ class Instance(OpenForm):
 
     id: str | int
     input: Input
-    perturbation: Any = None
+    perturbation: object = None
 
 
 class Prediction(OpenForm):
@@ -61,15 +64,15 @@ class Prediction(OpenForm):
     instance_id: str | int
     predicted_text: str | None = None
     train_trial_index: int = 0
-    perturbation: Any = None
-    stats: dict[str, Any] | None = None
+    perturbation: object = None
+    stats: dict[str, object] | None = None
 
 
 class Completion(OpenForm):
     """One reply."""
 
     text: str | None = None
-    finish_reason: dict[str, Any] | None = None
+    finish_reason: dict[str, object] | None = None
 
 
 class Result(OpenForm):
@@ -97,15 +100,15 @@ class RequestState(OpenForm):
 class Stat(OpenForm):
     """A figure of `stats.json`."""
 
-    name: dict[str, Any]
-    mean: Any = None
+    name: dict[str, object]
+    mean: object = None
 
 
 class RunSpec(OpenForm):
     """How the run was made."""
 
     name: str = ""
-    adapter_spec: dict[str, Any] | None = None
+    adapter_spec: dict[str, object] | None = None
 
 
 def read(path: Path) -> Published:
@@ -153,7 +156,7 @@ def _file(folder: Path, name: str) -> Path | None:
     return next((path for path in places if path.is_file()), None)
 
 
-def _list(files: Files, form: type[Any], path: Path) -> list[Any]:
+def _list(files: Files, form: type[_Form], path: Path) -> list[_Form]:
     values = files.json(path)
     if not isinstance(values, list) or not values:
         raise UsageError(f"{path}: a list of records is needed. {AGAIN}")
@@ -241,7 +244,7 @@ def _questions(instance: Instance) -> Iterator[str]:
         yield said
 
 
-def _settings(adapter: Mapping[str, Any]) -> JsonDict:
+def _settings(adapter: Mapping[str, object]) -> JsonDict:
     kept = {name: adapter.get(name) for name in _SETTINGS}
     return {name: value for name, value in kept.items() if value not in (None, "", [])}
 

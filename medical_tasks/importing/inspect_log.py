@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.importing.matching import id_values
@@ -37,8 +37,8 @@ class Message(OpenForm):
     """A message of a chat; its content is a text, or parts of which some are texts."""
 
     role: str
-    content: str | list[Any] = ""
-    tool_calls: list[Any] | None = None
+    content: str | list[object] = ""
+    tool_calls: list[object] | None = None
 
 
 class Choice(OpenForm):
@@ -53,7 +53,7 @@ class Output(OpenForm):
 
     completion: str | None = None
     choices: list[Choice] | None = None
-    error: Any = None
+    error: object = None
 
 
 class Sample(OpenForm):
@@ -63,10 +63,10 @@ class Sample(OpenForm):
     epoch: int = 1
     input: str | list[Message]
     output: Output | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: dict[str, object] | None = None
     attachments: dict[str, str] | None = None
-    error: Any = None
-    limit: Any = None
+    error: object = None
+    limit: object = None
 
 
 class Eval(OpenForm):
@@ -74,9 +74,9 @@ class Eval(OpenForm):
 
     task: str
     model: str
-    model_generate_config: dict[str, Any] | None = None
-    task_args: dict[str, Any] | None = None
-    packages: dict[str, Any] | None = None
+    model_generate_config: dict[str, object] | None = None
+    task_args: dict[str, object] | None = None
+    packages: dict[str, object] | None = None
 
 
 class Header(OpenForm):
@@ -84,8 +84,8 @@ class Header(OpenForm):
 
     status: str = ""
     eval: Eval
-    plan: dict[str, Any] | None = None
-    results: dict[str, Any] | None = None
+    plan: dict[str, object] | None = None
+    results: dict[str, object] | None = None
 
 
 def read(path: Path) -> Published:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
@@ -29,7 +29,7 @@ class Doc(OpenForm):
     query: str
     original_query: str | None = None
     id: str | int | None = None
-    specific: Any = None
+    specific: object = None
 
 
 class Response(OpenForm):
@@ -114,7 +114,7 @@ def _answers(path: Path, at: str, doc: Doc, response: Response) -> Iterator[Publ
         )
 
 
-def _specific(value: Any) -> Json:
+def _specific(value: object) -> Json:
     """What a task keeps beside its question; lighteval may have written it as text."""
     if isinstance(value, str):
         try:

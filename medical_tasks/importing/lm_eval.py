@@ -25,9 +25,9 @@ class Sample(OpenForm):
     """A line: a document, what was asked, and the replies of each request before and after filters."""
 
     doc_id: int | str
-    doc: Any = None
-    arguments: Any = None
-    resps: list[Any]
+    doc: object = None
+    arguments: object = None
+    resps: list[object]
     filter: str = "none"
 
 

@@ -63,7 +63,7 @@ class Files:
         """Reads a file of one JSON value."""
         return self.parsed(path, self.read(path))
 
-    def lines(self, path: Path) -> Iterator[tuple[str, Any]]:
+    def lines(self, path: Path) -> Iterator[tuple[str, object]]:
         """Reads JSON Lines, each with its place; blank lines are skipped."""
         number = 0
         for number, line in enumerate(self.read(path).split(b"\n"), start=1):

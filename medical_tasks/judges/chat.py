@@ -326,34 +326,39 @@ class LocalJudge(Backend):
     def _generate(self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply) -> None:
         def on_result(result: Answer | Failure) -> None:
             most = _most_of(calls[result.key])
-            if isinstance(result, Failure):
-                budget.settle(most, Amount())
-                on_reply(NoReply(key=result.key, reason=result.reason, attempts=1))
-                return
-            read, written = result.prompt_tokens, result.output_tokens
-            budget.settle(most, taken_by(result, most, None))
-            text, finish = result.text, result.finish
-            on_reply(
-                Reply(
-                    key=result.key,
-                    text=text,
-                    finish=finish,
-                    prompt_tokens=read,
-                    output_tokens=written,
-                    reasoning_tokens=result.reasoning_tokens,
-                    cached_tokens=result.cached_tokens,
-                    provider=result.provider,
-                    served_model=result.served_model,
-                    adapted=result.adapted,
-                )
-            )
+            budget.settle(most, self._used(result, most))
+            on_reply(self.reply(result))
 
-        limits = {key: call.question.max_tokens for key, call in calls.items()}
-        asked = [
-            Request(key=key, messages=calls[key].messages, max_new_tokens=most)
-            for key, most in limits.items()
-        ]
-        self._model.generate(asked, on_result)
+        self._model.generate([self.request(call) for call in calls.values()], on_result)
+
+    def _used(self, result: Answer | Failure, most: Amount) -> Amount | None:
+        """What a call took; None where nobody knows."""
+        if isinstance(result, Answer):
+            return taken_by(result, most, None)
+        return Amount() if self.endpoint is None or result.reason == "connection" else None
+
+    def request(self, call: Call) -> Request:
+        """The question of a call."""
+        return Request(
+            key=call.key, messages=call.messages, max_new_tokens=call.question.max_tokens
+        )
+
+    def reply(self, result: Answer | Failure) -> Reply | NoReply:
+        """What a judge makes of a model's answer."""
+        if isinstance(result, Failure):
+            return NoReply(key=result.key, reason=result.reason, attempts=1)
+        return Reply(
+            key=result.key,
+            text=result.text,
+            finish=result.finish,
+            prompt_tokens=result.prompt_tokens,
+            output_tokens=result.output_tokens,
+            reasoning_tokens=result.reasoning_tokens,
+            cached_tokens=result.cached_tokens,
+            provider=result.provider,
+            served_model=result.served_model,
+            adapted=result.adapted,
+        )
 
     def close(self) -> None:
         """Frees the model's memory."""

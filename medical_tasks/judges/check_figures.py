@@ -242,6 +242,11 @@ def same_family(one: str, other: str) -> bool:
 def _compared(
     pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View
 ) -> dict[str, object]:
+    """A judge's labels beside people's in the classes of one view.
+
+    A pair without a verdict counts in no share: it widens `bounds`, the accuracy that the judge
+    would have if all its missing verdicts were wrong, or right.
+    """
     decided = [
         (pair, label) for pair, label in zip(pairs, labels, strict=True) if pair.gold is not None
     ]
@@ -272,18 +277,29 @@ def _compared(
         },
     }
     if _rated(pairs):
-        ratings, mine = _ratings(pairs, view), _merged(labels, view)
-        each = [_share(mine, theirs) for theirs in zip(*ratings, strict=True)]
-        against = [
-            _share(mine, references) for references in agreement.leave_one_out(ratings).references
-        ]
-        compared["with_people"] = {
-            "mean_agreement": _json(math.fsum(each) / len(each)),
-            "agreement": [_json(value) for value in each],
-            "leave_one_out_mean": _json(math.fsum(against) / len(against)),
-            "leave_one_out": [_json(value) for value in against],
-        }
+        compared["with_people"] = _with_people(pairs, labels, view)
     return compared
+
+
+def _with_people(
+    pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View
+) -> dict[str, object]:
+    """How often the judge says what each person says, and what the majority of the others says.
+
+    The second is what a person can be compared by too: with two of three people, the judge and the
+    third one have the same task. So a judge that reaches people's `leave_one_out` is as good as one
+    of them.
+    """
+    ratings, judged = _ratings(pairs, view), _merged(labels, view)
+    agreed = [_share(judged, person) for person in zip(*ratings, strict=True)]
+    majorities = agreement.leave_one_out(ratings).references
+    with_majority = [_share(judged, majority) for majority in majorities]
+    return {
+        "mean_agreement": _json(math.fsum(agreed) / len(agreed)),
+        "agreement": [_json(value) for value in agreed],
+        "leave_one_out_mean": _json(math.fsum(with_majority) / len(with_majority)),
+        "leave_one_out": [_json(value) for value in with_majority],
+    }
 
 
 def _average(

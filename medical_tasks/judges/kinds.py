@@ -43,9 +43,9 @@ def _open_local(name: str, options: Mapping[str, str], log_dir: Path) -> Backend
 
 
 def _open_inspect(name: str, options: Mapping[str, str], log_dir: Path) -> Backend:
-    from medical_tasks.judges.inspect_judge import open_inspect
+    from medical_tasks.judges.inspect_judge import open_inspect_judge
 
-    return open_inspect(name, options)
+    return open_inspect_judge(name, options)
 
 
 def _refuse_recorded(name: str, options: Mapping[str, str], log_dir: Path) -> Backend:

@@ -337,6 +337,11 @@ class NliJudge(encoder.Opened[Form], Backend):
             self._answer(calls[start : start + _CALLS_AT_ONCE], on_reply)
 
     def _answer(self, calls: Sequence[Call], on_reply: OnReply) -> None:
+        """Labels some calls' pairs, each as soon as the last window of its premise was read.
+
+        A premise that is longer than the model takes is read in windows, whose chances `combine`
+        makes into one label. Windows of all calls are read together, those of like length side by side.
+        """
         form = self._loaded
         pairs = {number: call.question.pair for number, call in enumerate(calls)}
         asked = {number: pair for number, pair in pairs.items() if pair is not None}

@@ -110,6 +110,10 @@ class RecordedJudge:
             self.identity["reads"] = "pair"
 
     def _look_up(self, question: Question) -> Verdict | Unscored:
+        """The recorded verdict on a question: of the same messages, else pair, else the same id without a hash.
+
+        A record of another question under this id is none.
+        """
         sha256 = asked_sha256(question.messages)
         hashes = [sha256, *([asked_sha256(question.pair)] if question.pair else []), ""]
         records = self._records.get(question.id, {})

@@ -223,7 +223,7 @@ class ChoiceScores:
         An impossible choice (probability 0) as the string `-inf`.
         """
         logprobs = [None if value is None else _written(value) for value in self.logprobs]
-        record: dict[str, Any] = {"logprobs": logprobs, "tokens": list(self.tokens)}
+        record: dict[str, object] = {"logprobs": logprobs, "tokens": list(self.tokens)}
         if self.below is not None:
             record["below"] = _written(self.below)
         return json.dumps(record, allow_nan=False)
@@ -256,7 +256,7 @@ class ChoiceScores:
         )
 
 
-def _is_logprob(value: Any) -> bool:
+def _is_logprob(value: object) -> bool:
     if type(value) is int:
         return abs(value) < _LARGEST_NUMBER
     return value == "-inf" or (type(value) is float and not math.isnan(value))

@@ -178,9 +178,9 @@ class RunBudget:
         if self.max_tokens is not None and tokens > self.max_tokens:
             return f"--max-tokens-total {self.max_tokens}"
         if self.max_cost is not None and cost > self.max_cost:
-            return f"--max-cost {self.max_cost:g}"
+            return f"--max-cost {self.max_cost:.15g}"
         if self.max_minutes is not None and minutes >= self.max_minutes:
-            return f"--max-minutes {self.max_minutes:g}"
+            return f"--max-minutes {self.max_minutes:.15g}"
         return ""
 
     def _reserve(self, most: Amount, sign: int) -> None:

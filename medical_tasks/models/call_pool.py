@@ -1,4 +1,4 @@
-"""Thousands of calls to one endpoint from synchronous code, in an event loop on a thread of their own.
+"""Thousands of calls to one endpoint from synchronous code, in an event loop on another thread.
 
 The first Ctrl-C waits for the requests in flight, the second ends at once. A slot is free again
 when its result was taken, not when it came: no more than `concurrency` results are ever lost.
@@ -13,8 +13,9 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.models.chat_client import SETTING_REFUSED, CallFailed, ChatClient, ChatSettings
@@ -26,6 +27,9 @@ GIVE_UP_AFTER = 8
 SLOW_S = 5.0
 """Seconds without any answer after which that is said."""
 
+REJECTED = "inspect "
+"""How reasons begin of errors that only the library which asks can name."""
+_REJECTING = ("http 400", "http 403", "http 422")
 _KEPT = "Finished answers are kept: the same command goes on from there."
 
 _KEY_REFUSED = "the endpoint {} refused the key"
@@ -69,6 +73,48 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+Client = TypeVar("Client")
+
+
+class Asked(Protocol):
+    """What messages say of who is asked."""
+
+    @property
+    def where(self) -> str:
+        """The endpoint in messages."""
+        ...
+
+    @property
+    def base_url(self) -> str:
+        """Its address."""
+        ...
+
+    @property
+    def key_name(self) -> str:
+        """The environment variable that its key was read from."""
+        ...
+
+    @property
+    def purpose(self) -> str:
+        """`model` or `judge`."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Callee(Generic[Client]):
+    """What is called, and how."""
+
+    where: str  # it in messages
+    base_url: str
+    concurrency: int
+    client: Callable[[], AbstractAsyncContextManager[Client]]  # one, inside the event loop
+    key_name: str = ""  # environment variable its key was read from
+    purpose: str = "model"  # or `judge`
+    addresses: str = ""  # all that it has
+    timeout: float = 600.0  # seconds for an attempt
+    answered: Callable[[], bool] = lambda: False  # whether it has said anything at all
+    # the loop of clients that all have to live in one; None for a loop of these calls alone
+    loop: asyncio.AbstractEventLoop | None = None
 
 
 def run_calls(
@@ -77,15 +123,36 @@ def run_calls(
     call: Callable[[ChatClient, Job], Awaitable[Result]],
     deliver: Callable[[Job, Result | CallFailed], None],
 ) -> None:
-    """Runs one call for each job, at most `settings.concurrency` at once, and delivers each outcome, in order of completion.
+    """Runs one call for each job at an OpenAI-compatible endpoint, as `run_jobs` does."""
+    callee = Callee(
+        where=settings.where,
+        base_url=settings.base_url,
+        concurrency=settings.concurrency,
+        client=lambda: ChatClient(settings),
+        key_name=settings.key_name,
+        purpose=settings.purpose,
+        addresses=", ".join(settings.addresses),
+        timeout=settings.timeout,
+        answered=lambda: any(replica.answered for replica in settings.known.values()),
+    )
+    run_jobs(callee, jobs, call, deliver)
+
+
+def run_jobs(
+    callee: Callee[Client],
+    jobs: Sequence[Job],
+    call: Callable[[Client, Job], Awaitable[Result]],
+    deliver: Callable[[Job, Result | CallFailed], None],
+) -> None:
+    """Runs one call for each job, at most `concurrency` at once, and delivers each outcome, in order of completion.
 
     A `CallFailed` is that job's outcome. After Ctrl-C raises KeyboardInterrupt, with what was under
     way delivered or cancelled.
     """
     if not jobs:
         return
-    pool = _Pool(settings, jobs, call)
-    pool.thread.start()
+    pool = _Pool(callee, jobs, call)
+    pool.start()
     try:
         with _first_interrupt(pool.finish_begun) as interrupted:
             for job, outcome, taken in iter(pool.finished.get, None):
@@ -98,7 +165,7 @@ def run_calls(
         raise
     finally:
         pool.cancel()
-        pool.thread.join()
+        pool.join()
     if interrupted:
         raise KeyboardInterrupt
     if pool.error is not None:
@@ -131,30 +198,45 @@ def _first_interrupt(act: Callable[[], int]) -> Iterator[list[int]]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-class _Pool(Generic[Job, Result]):
-    """The thread, its loop and its workers. `finished` ends with None."""
+class _Pool(Generic[Client, Job, Result]):
+    """The loop on its thread and the workers there. `finished` ends with None."""
 
     def __init__(
         self,
-        settings: ChatSettings,
+        callee: Callee[Client],
         jobs: Sequence[Job],
-        call: Callable[[ChatClient, Job], Awaitable[Result]],
+        call: Callable[[Client, Job], Awaitable[Result]],
     ) -> None:
         self.finished: queue.SimpleQueue[tuple[Job, Result | CallFailed, asyncio.Event] | None] = (
             queue.SimpleQueue()
         )
         self.error: BaseException | None = None
-        self._settings = settings
+        self._callee = callee
         self._jobs = jobs
         self._call = call
-        self._gate = _Gate(settings)
+        self._gate = _Gate(callee)
         self._running = threading.Event()
         self._stopping = False
         self._begun = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
+        self._ended = threading.Event()
         # A daemon, so that a second Ctrl-C always ends the process.
-        self.thread = threading.Thread(target=self._main, name="chat calls", daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._main()), name="chat calls", daemon=True
+        )
+
+    def start(self) -> None:
+        if self._callee.loop is None:
+            self._thread.start()
+        else:
+            asyncio.run_coroutine_threadsafe(self._main(), self._callee.loop)
+
+    def join(self) -> None:
+        """Waits until nothing of it runs any more."""
+        self._ended.wait()
+        if self._callee.loop is None:
+            self._thread.join()
 
     def finish_begun(self) -> int:
         """Begins no further call; returns how many are under way."""
@@ -175,31 +257,31 @@ class _Pool(Generic[Job, Result]):
         ):  # the loop closed in this very moment: nobody is left to tell
             self._loop.call_soon_threadsafe(what)
 
-    def _main(self) -> None:
+    async def _main(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        self._running.set()
         try:
-            asyncio.run(self._work())
+            await self._work()
         except asyncio.CancelledError:
             pass  # asked for by `cancel`, whose caller knows why
         except BaseException as error:  # handed over to the calling thread, which raises it
             self.error = error
         finally:
-            self._running.set()
             self.finished.put(None)
+            self._ended.set()
 
     async def _work(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._task = asyncio.current_task()
-        self._running.set()
         waiting = iter(self._jobs)
         slow = asyncio.create_task(self._say_slow())
         try:
-            async with ChatClient(self._settings) as client, asyncio.TaskGroup() as workers:
+            async with self._callee.client() as client, asyncio.TaskGroup() as workers:
                 # One worker a slot, not one task a job: memory does not grow with the number of
                 # jobs.
-                for _ in range(min(self._settings.concurrency, len(self._jobs))):
+                for _ in range(min(self._callee.concurrency, len(self._jobs))):
                     workers.create_task(self._worker(client, waiting))
         except CallFailed as failed:  # nobody is there
-            raise explained(self._settings, failed) from None
+            raise explained(self._callee, failed) from None
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
@@ -208,17 +290,16 @@ class _Pool(Generic[Job, Result]):
     async def _say_slow(self) -> None:
         """Says after a while that a server, which is there, has not answered anything yet."""
         await asyncio.sleep(SLOW_S)
-        if any(replica.answered for replica in self._settings.known.values()):
+        if self._gate.heard or self._callee.answered():
             return
-        where, limit = ", ".join(self._settings.addresses), self._settings.timeout
         print(
-            f"waiting for {where}: connected, and no answer yet; each attempt may take "
-            f"timeout={limit:g} s",
+            f"waiting for {self._callee.addresses or self._callee.where}: connected, and no answer yet; each attempt may "
+            f"take timeout={self._callee.timeout:g} s",
             file=sys.stderr,
             flush=True,
         )
 
-    async def _worker(self, client: ChatClient, waiting: Iterator[Job]) -> None:
+    async def _worker(self, client: Client, waiting: Iterator[Job]) -> None:
         for job in waiting:
             if self._stopping:
                 return
@@ -238,34 +319,39 @@ class _Pool(Generic[Job, Result]):
 
 
 @dataclass
-class _Gate:
+class _Gate(Generic[Client]):
     """Stops a run that cannot get anything, instead of failing each of its requests slowly."""
 
-    settings: ChatSettings
+    callee: Callee[Client]
+    heard: bool = False  # whether any call has ended
     any_answer: bool = False
     row: int = 0  # failures of one reason, with no answer between them
     row_reason: str = ""
 
     def answered(self) -> None:
-        self.any_answer = True
+        self.heard = self.any_answer = True
         self.row = 0
 
     def failed(self, failed: CallFailed) -> None:
+        self.heard = True
         self.row = self.row + 1 if failed.reason == self.row_reason else 1
         self.row_reason = failed.reason
+        rejected = failed.reason.startswith((REJECTED, *_REJECTING))
         hopeless = failed.reason in ("connection", "rate limited") or (
-            not self.any_answer and failed.reason in ("http 400", "http 403", "http 422")
+            not self.any_answer and rejected
         )
         if failed.every_call or (hopeless and self.row >= GIVE_UP_AFTER):
-            raise explained(self.settings, failed)
+            raise explained(self.callee, failed)
 
 
-def explained(settings: ChatSettings, failed: CallFailed) -> MedicalTasksError:
+def explained(settings: Asked, failed: CallFailed) -> MedicalTasksError:
     """Makes the error that ends a run of a failure that others would share."""
     key, base = settings.key_name, settings.base_url.rstrip("/")
     kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
     if what == _KEY_REFUSED and not key:
         step = "Name the key's variable: api_key_env=NAME. "
+    if failed.reason == "http 404" and "://" not in base:  # a provider that shows no address
+        step = "Check the model's name. "
     where = what.format(settings.where)
     option = "--judge-args" if settings.purpose == "judge" else "--model-args"
     step = step.format(key=key, base=base, option=option)

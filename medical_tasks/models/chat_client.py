@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -23,7 +22,7 @@ from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, NoAnswerError, Reply
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.models.encoder import readable
-from medical_tasks.models.refusals import LEFT_OUT, Adaptations, setting_refused
+from medical_tasks.models.refusals import Adaptations, setting_refused
 from medical_tasks.models.replica import Replica
 from medical_tasks.spec import Message
 
@@ -166,6 +165,15 @@ class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record,
         self.refused: tuple[str, ...] = ()  # as `AttemptError.refused`
 
 
+def refused_setting(settings: Mapping[str, object], failed: CallFailed) -> CallFailed:
+    """The failure of a call, which names the setting of the user's that the server refused."""
+    name = setting_refused(settings, failed.refused)
+    if name is None:
+        return failed
+    detail = f"it refuses {name}={settings[name]}: {failed.detail}"
+    return CallFailed(SETTING_REFUSED, detail, attempts=failed.attempts, every_call=True)
+
+
 class ChatClient:
     """An async context manager, inside one event loop: calls to one endpoint, or to the replicas of one.
 
@@ -264,32 +272,12 @@ class ChatClient:
                 reply, sent = await self._ask(_OPERATION, body, read, texts, spending)
             except CallFailed as failed:
                 if not adaptations.learn(body, failed.refused):
-                    raise self._explained(body, failed) from failed
+                    raise refused_setting(body, failed) from failed
                 refused += failed.attempts
-                self._tell_changes()
+                adaptations.tell(self.settings.where)
                 continue
             adapted = {name: change for name, change in changes.items() if name in meant}
             return completed(reply, attempts=refused + sent, adapted=adapted, stop=stop)
-
-    def _explained(self, body: Mapping[str, object], failed: CallFailed) -> CallFailed:
-        """The failure of a call, which names the setting of the user's that the server refused."""
-        name = setting_refused(body, failed.refused)
-        if name is None:
-            return failed
-        detail = f"it refuses {name}={body[name]}: {failed.detail}"
-        return CallFailed(SETTING_REFUSED, detail, attempts=failed.attempts, every_call=True)
-
-    def _tell_changes(self) -> None:
-        """Says once of each change that a setting was refused, and what is sent instead."""
-        adaptations = self.settings.adaptations
-        for name in adaptations.untold():
-            change = adaptations.changes[name]
-            sent = "is left out" if change == LEFT_OUT else f"is sent as {change}"
-            print(
-                f"note: {self.settings.where} refuses {name}, which {sent} from now on",
-                file=sys.stderr,
-                flush=True,
-            )
 
     async def fetch(
         self, path: str, body: Mapping[str, Any] | None = None, *, texts: Sequence[str] = ()
@@ -392,7 +380,7 @@ def completed(
 ) -> Completion:
     """What a call brought, ended here where the server refused the stop words."""
     if stop and "stop" in adapted:
-        reply = replace(reply, choices=tuple(_cut_at(each, stop) for each in reply.choices))
+        reply = replace(reply, choices=tuple(cut_at(each, stop) for each in reply.choices))
     return Completion(**vars(reply), attempts=attempts, adapted=adapted)
 
 
@@ -408,7 +396,7 @@ def _detail(failure: AttemptError) -> str:
     return failure.detail
 
 
-def _cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice:
+def cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice:
     """A choice that ends before the first stop word, as a server's that takes such words."""
     ends = [choice.text.index(word) for word in stop if word in choice.text]
     return replace(choice, text=choice.text[: min(ends)], finish="stop") if ends else choice

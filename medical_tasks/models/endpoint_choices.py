@@ -13,12 +13,12 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores, Request
 from medical_tasks.models.budget import Amount, Till, estimate_chat
-from medical_tasks.models.chat_client import CallFailed, ChatClient, ChatSettings, Completion
+from medical_tasks.models.chat_client import CallFailed, Completion, Spending
 from medical_tasks.models.chat_reply import NoAnswerError
 from medical_tasks.models.checkpoint import MESSAGES
 from medical_tasks.spec import Message
@@ -28,7 +28,7 @@ ALTERNATIVES: Final = 20
 """Tokens named for the answer's first one: the most that OpenAI, and vLLM as it comes, name."""
 
 _FEWER: Final = (10, 5)  # what servers that name fewer allow
-_REJECTED: Final = ("http 400", "http 422")
+_REJECTED: Final = ("http 400", "http 403", "http 422")
 # A chat that holds nobody's text, asked when it is not clear whether a question or the server is at
 # fault.
 _PROBE: Final[tuple[Message, ...]] = (
@@ -67,6 +67,31 @@ class ChoiceSettings:
         return "top" if letters and self.way != "prompt" else "prompt"
 
 
+class Completes(Protocol):
+    """What asks a model: the client of an endpoint, or inspect's."""
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        logprobs: int | None = None,
+        extra: Mapping[str, object] | None = None,
+        spending: Spending | None = None,
+    ) -> Completion:
+        """Asks for an answer, and with `logprobs` for so many alternatives to each of its tokens."""
+        ...
+
+
+class Placed(Protocol):
+    """What has a name in messages."""
+
+    @property
+    def where(self) -> str:
+        """The endpoint in messages."""
+        ...
+
+
 class ChoiceAsker:
     """Asks one endpoint about continuations, for `call_pool.run_calls`.
 
@@ -76,7 +101,7 @@ class ChoiceAsker:
 
     def __init__(
         self,
-        settings: ChatSettings,
+        settings: Placed,
         choices: ChoiceSettings,
         fields: Mapping[str, object],
         *,
@@ -89,7 +114,7 @@ class ChoiceAsker:
         self._lock = asyncio.Lock()
         self._till = till
 
-    async def ask(self, client: ChatClient, request: Request) -> ChoiceScores:
+    async def ask(self, client: Completes, request: Request) -> ChoiceScores:
         """Asks about one request; raises `CallFailed` when it gets no answer."""
         way = self._choices.way_of(request.continuations)
         try:
@@ -103,7 +128,7 @@ class ChoiceAsker:
 
     async def _ask(
         self,
-        client: ChatClient,
+        client: Completes,
         way: Way,
         messages: Sequence[Message],
         continuations: Sequence[str],
@@ -117,7 +142,7 @@ class ChoiceAsker:
             raise CallFailed(error.reason, error.detail, attempts=reply.attempts) from error
 
     async def _prompt(
-        self, client: ChatClient, messages: Sequence[Message], continuations: Sequence[str]
+        self, client: Completes, messages: Sequence[Message], continuations: Sequence[str]
     ) -> ChoiceScores:
         attempts = 0
 
@@ -145,7 +170,7 @@ class ChoiceAsker:
 
     async def _complete(
         self,
-        client: ChatClient,
+        client: Completes,
         messages: Sequence[Message],
         *,
         logprobs: int | None = None,
@@ -161,7 +186,7 @@ class ChoiceAsker:
             spending=None if till is None else till.call(most.at(till.prices)),
         )
 
-    async def _prove(self, client: ChatClient, way: Way) -> None:
+    async def _prove(self, client: Completes, way: Way) -> None:
         """Finds out, once, whether the server can be asked in this way at all."""
         async with self._lock:
             if way in self._proven:
@@ -175,7 +200,7 @@ class ChoiceAsker:
             else:
                 self._proven.add(way)
 
-    async def _explain(self, client: ChatClient, way: Way, failed: CallFailed) -> str | None:
+    async def _explain(self, client: Completes, way: Way, failed: CallFailed) -> str | None:
         """Says what is wrong with the server, None when it is not about probabilities."""
         if isinstance(failed.__cause__, OddScoresError):
             how = "answers without" if failed.reason == MISSING else "gives no usable"
@@ -197,7 +222,7 @@ class ChoiceAsker:
             where=self._where, instead=_INSTEAD, detail=failed.detail
         )
 
-    async def _takes(self, client: ChatClient, *, logprobs: int | None = None) -> bool:
+    async def _takes(self, client: Completes, *, logprobs: int | None = None) -> bool:
         try:
             await self._complete(client, _PROBE, logprobs=logprobs)
         except CallFailed:

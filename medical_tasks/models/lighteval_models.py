@@ -66,10 +66,7 @@ _WAIT = datetime.timedelta(hours=2)  # how long a process waits for the others a
 
 def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
     """Opens a local model on the transformers backend."""
-    if importlib.util.find_spec("lighteval") is None:
-        raise MissingError(
-            f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}"
-        )
+    _require_lighteval(name)
     values = read_options(options, HF_OPTIONS, model=name)
     checkpoint = find_checkpoint(name.removeprefix("hf/"), revision=values.get("revision"))
     if values.get("dtype") in ("4bit", "8bit") and importlib.util.find_spec("bitsandbytes") is None:
@@ -97,10 +94,7 @@ def open_unloaded(name: str, *, options: Mapping[str, str]) -> UnloadedModel:
 
     The workers of a cluster are taken for machines as this one.
     """
-    if importlib.util.find_spec("lighteval") is None:
-        raise MissingError(
-            f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}"
-        )
+    _require_lighteval(name)
     kind, _, target = name.partition("/")
     engine = options.get("engine", "hf") if kind == "ray" else kind
     known = {**(VLLM_OPTIONS if engine == "vllm" else HF_OPTIONS)}
@@ -116,6 +110,14 @@ def open_unloaded(name: str, *, options: Mapping[str, str]) -> UnloadedModel:
             context = values.get("max_length")
     context = context or checkpoint.context() or DEFAULT_CONTEXT
     return UnloadedModel(setup, identity, context=context, is_main=True)
+
+
+def _require_lighteval(name: str) -> None:
+    """Refuses a local model where its packages are not installed."""
+    if importlib.util.find_spec("lighteval") is None:
+        raise MissingError(
+            f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}"
+        )
 
 
 def hf_identity(setup: LocalSetup, *, device: str) -> dict[str, str]:

@@ -27,6 +27,7 @@ from medical_tasks.models.base import (
     OnResult,
     Request,
 )
+from medical_tasks.models.budget import Amount
 from medical_tasks.models.chat_template import ChatLayout
 from medical_tasks.models.checkpoint import (
     Checkpoint,
@@ -351,6 +352,14 @@ class MeasuredModel(Model):
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
 
+def most_tokens(prompt: Prompt | ChoicePrompt) -> Amount:
+    """The tokens that a prompt takes at most: those that are read are known."""
+    size = len(prompt.tokens)
+    if isinstance(prompt, Prompt):
+        return Amount(size, prompt.request.max_new_tokens)
+    return Amount(sum(size + len(choice) for choice in prompt.continuations))
+
+
 class UnloadedModel(MeasuredModel):
     """A model without its weights, which counts and is not asked."""
 
@@ -439,7 +448,7 @@ class LocalModel(MeasuredModel, ABC):
             return
         if self.is_main:
             for group, tell in in_groups(
-                prompts, lambda prompt: prompt.request, self.ceiling, on_result, _GROUP
+                prompts, lambda prompt: prompt.request, most_tokens, self.ceiling, on_result, _GROUP
             ):
                 self.share([prompt.request.key for prompt in group])
                 yield group, tell

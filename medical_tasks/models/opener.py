@@ -24,6 +24,7 @@ KINDS: dict[str, str] = {
     "vllm-server": "vllm-server/NAME: a vLLM server started and stopped for the run",
     "transformers-server": "transformers-server/PATH: a `transformers serve` started and stopped for the run",
     "openai-api": "openai-api/HOST_ALIAS/MODEL: any OpenAI-compatible server",
+    "inspect": "inspect/PROVIDER/MODEL: any model provider of inspect_ai (anthropic, google, openai and others)",
     "baseline": "baseline/NAME: no model (reference, empty, random, copy-example)",
 }
 
@@ -33,7 +34,8 @@ KINDS: dict[str, str] = {
 # answer's key.
 NEUTRAL_ARGS = frozenset(
     {
-        "address", "api_key_env", "batch_poll", "batch_size", "chunk_size", "concurrency", "context", "cpus_per_worker",
+        "adaptive_connections", "address", "api_key_env", "batch_poll", "batch_size", "cache_prompt", "chunk_size", "concurrency",
+        "context", "cpus_per_worker",
         "gpu_memory_utilization", "gpus_per_worker", "log_level", "max_num_batched_tokens", "max_num_seqs", "max_retries",
         "model_parallel", "price_cached", "price_in", "price_out", "start_timeout", "timeout", "tokenizer", "total_time", "workers",
     }
@@ -48,6 +50,7 @@ _LONGER: dict[str, str] = {
     "vllm-server": '--model-args flags="--max-model-len N"',
     "openai-api": _MORE_SAID,
     "transformers-server": _MORE_SAID,
+    "inspect": _MORE_SAID,
 }
 """How a model of each kind is given a longer context, where it has one."""
 
@@ -57,8 +60,8 @@ def longer_context(name: str) -> str:
     return _LONGER.get(name.partition("/")[0], "")
 
 
-BATCHED: tuple[str, ...] = ("openai-api/",)
-"""Names of what is asked in batches; an engine with batches of its own (inspect's) is added here."""
+BATCHED: tuple[str, ...] = ("openai-api/", "inspect/")
+"""What the names of models begin with that may be asked in batches."""
 
 
 def is_local(name: str) -> bool:
@@ -75,7 +78,7 @@ def check_batch(name: str, option: str) -> None:
     if not name.startswith(BATCHED) and (not slash or kind in (*KINDS, "nli", "recorded")):
         raise UsageError(
             f"{option}: {name} is not asked in batches, which providers answer later for less "
-            f"(openai-api/HOST/NAME). Leave it out."
+            f"(openai-api/HOST/NAME, inspect/PROVIDER/NAME). Leave it out."
         )
 
 
@@ -121,31 +124,46 @@ def read_addresses(text: str) -> list[str]:
 HOSTED: dict[str, str] = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com/v1",
+    "deepseek": "https://api.deepseek.com/v1",
+    "fireworks": "https://api.fireworks.ai/inference/v1",
+    "groq": "https://api.groq.com/openai/v1",
     "mistral": "https://api.mistral.ai/v1",
     "openrouter": "https://openrouter.ai/api/v1",
+    "together": "https://api.together.xyz/v1",
 }
 """Addresses of APIs that need only a key, in OPENAI_API_KEY and the like."""
-_OPENAI_NAME = re.compile(r"(?:gpt-|chatgpt-|o[1-9](?:-|$)).*")
+
+# Where a name leads that gives no kind. A provider whose own API says more than the OpenAI-compatible
+# one beside it (Anthropic's and Google's reasoning and caches), or that has no other, is asked by
+# inspect; of what is named as repositories on the Hub are as well, only what cannot be one.
+_MEANT: tuple[tuple[str, str], ...] = (
+    (
+        r"anthropic/.+|bedrock/.+|azureai/.+|grok/.+|hf-inference-providers/.+|google/gemini-.+",
+        "inspect/",
+    ),
+    (r"claude-.+", "inspect/anthropic/"),
+    (r"gemini-.+", "inspect/google/"),
+    (rf"(?:{'|'.join(HOSTED)})/.+", "openai-api/"),
+    (r"(?:gpt-|chatgpt-|o[1-9](?:-|$)).*", "openai-api/openai/"),
+)
+"""The form of a name, and what is put before it."""
 
 
 def full_name(name: str) -> str:
     """A model's name with its kind.
 
-    `gpt-4o`, `openai/gpt-4o` and the folder of a checkpoint have one that is meant.
+    `gpt-4o`, `openai/gpt-4o`, `claude-opus-4-5` and the folder of a checkpoint have one that is
+    meant.
     """
-    kind, _, rest = name.partition("/")
-    if kind in KINDS:
+    if name.partition("/")[0] in KINDS:
         return name
     if (Path(name).expanduser() / "config.json").is_file():
-        meant = f"hf/{name}"
-    elif kind in HOSTED and rest:
-        meant = f"openai-api/{name}"
-    elif _OPENAI_NAME.fullmatch(name):
-        meant = f"openai-api/openai/{name}"
+        before = "hf/"
     else:
-        return name
-    print(f"note: {name} is taken as {meant}", file=sys.stderr)
-    return meant
+        before = next((kind for form, kind in _MEANT if re.fullmatch(form, name)), "")
+    if before:
+        print(f"note: {name} is taken as {before}{name}", file=sys.stderr)
+    return before + name
 
 
 Reader = tuple[Callable[[str], Any], str]

@@ -33,6 +33,10 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
         from medical_tasks.models.endpoint import open_endpoint
 
         return open_endpoint(name, options=options)
+    if kind == "inspect":
+        from medical_tasks.models.inspect_model import open_inspect
+
+        return open_inspect(name, options=options)
     if kind in ("vllm-server", "transformers-server"):
         from medical_tasks.models.server import open_served
 

@@ -54,6 +54,7 @@ from medical_tasks.models.local_model import (
     LocalSetup,
     MeasuredModel,
     Prompt,
+    most_tokens,
     plan_chunks,
     plan_texts,
 )
@@ -253,7 +254,9 @@ class RayModel(MeasuredModel):
     ) -> Iterator[tuple[list[_Made], OnResult]]:
         """What is answered next: all, or what the ceiling admits; some batches a worker at once."""
         size = _ROUNDS * self._cluster.shape[0] * (self._chunk or self._batch)
-        return in_groups(prompts, lambda prompt: prompt.request, self.ceiling, on_result, size)
+        return in_groups(
+            prompts, lambda prompt: prompt.request, most_tokens, self.ceiling, on_result, size
+        )
 
     def close(self) -> None:
         """Leaves the cluster, or ends the one that was started."""

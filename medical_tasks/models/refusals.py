@@ -13,6 +13,7 @@ Example of a refusal, of OpenAI's form:
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -81,11 +82,17 @@ class Adaptations:
     changes: dict[str, str] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
 
-    def untold(self) -> list[str]:
-        """Returns the changes that nobody was told of yet, once."""
-        new = [name for name in self.changes if name not in self.told]
-        self.told.update(new)
-        return new
+    def tell(self, where: str) -> None:
+        """Says once of each change that a setting was refused, and what is sent instead."""
+        for name in [name for name in self.changes if name not in self.told]:
+            change = self.changes[name]
+            sent = "is left out" if change == LEFT_OUT else f"is sent as {change}"
+            print(
+                f"note: {where} refuses {name}, which {sent} from now on",
+                file=sys.stderr,
+                flush=True,
+            )
+            self.told.add(name)
 
     def applied(self, body: Mapping[str, object]) -> dict[str, object]:
         """Returns the body of a request as it is sent."""

@@ -143,7 +143,12 @@ class ServedModel(EndpointModel):
             timeout=self._start_timeout,
             environment={**_SILENT, **self._environment},
         )
-        print(f"starting the server of {self.name} (log: {self._log})", file=sys.stderr)
+        print(
+            f"starting the server of {self.name}, which may take up to "
+            f"start_timeout={self._start_timeout:g} s (log: {self._log})",
+            file=sys.stderr,
+            flush=True,
+        )
         server.start()
         self._settings, self.endpoint = settings, settings.base_url
         return server

@@ -48,6 +48,7 @@ Made = TypeVar("Made")
 def in_groups(
     made: Sequence[Made],
     request_of: Callable[[Made], Request],
+    most_of_one: Callable[[Made], Amount],
     ceiling: Ceiling | None,
     on_result: OnResult,
     size: int | None = None,
@@ -59,6 +60,7 @@ def in_groups(
     Args:
         made: requests, or what an engine makes of them.
         request_of: the request of one.
+        most_of_one: the tokens that one takes at most.
         ceiling: None for none: then there is one group.
         on_result: told of every result, and of the requests that the ceiling did not admit.
         size: most of a group where minutes are limited, since a group is answered as a whole.
@@ -67,7 +69,7 @@ def in_groups(
         yield list(made), on_result
         return
     prices, budget = ceiling.prices, ceiling.budget
-    most = {request_of(each).key: most_of(request_of(each), prices) for each in made}
+    most = {request_of(each).key: most_of_one(each).at(prices) for each in made}
 
     def settled(result: Answer | Failure) -> None:
         estimate = most[result.key]

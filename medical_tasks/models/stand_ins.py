@@ -43,6 +43,11 @@ def baseline_responses(
 
 
 def _random(task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse) -> Iterator[str]:
+    """Answers each item with the gold of another one, drawn from its family: the last of `TaskSpec.groups`.
+
+    So a random answer has the form of a right one: for a calculator another patient's value, not
+    another calculator's. An item that is alone in its family takes any other's gold.
+    """
     kind = task.groups[-1] if task.groups else None
     families: dict[str | tuple[str, ...], list[int]] = {}
     places: list[int] = []  # each item's place in its family

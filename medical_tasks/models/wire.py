@@ -70,7 +70,7 @@ _REFUSED: Final = ("rate limited", "quota exhausted", "prompt too long", chat_re
 # A base URL that does not end in its version has its addresses all in one place.
 _VERSION: Final = re.compile(r"(?<=[^/])/v\d[^/]*$")
 _SOCKET_HOST: Final = "http://localhost"  # what a server on a unix socket is called
-_HTTP_LOGGERS: Final = ("httpcore", "httpcore2", "httpx", "httpx2", "openai")
+_HTTP_LOGGERS: Final = ("anthropic", "httpcore", "httpcore2", "httpx", "httpx2", "openai")
 _USER: Final = re.compile(r"//[^/@]*@")
 
 
@@ -440,16 +440,13 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     Raises RefusedError when the environment's proxy may not see the text.
     """
     if policy.protecting():
-        # A server's status line and headers may repeat what it was sent, and these libraries log
-        # both.
-        for name in _HTTP_LOGGERS:
-            logging.getLogger(name).setLevel(logging.WARNING)
+        quiet_requests()
     address = read_address(base_url)
     settings: dict[str, Any] = {
         "follow_redirects": False,
         "trust_env": not is_loopback_host(base_url),
     }
-    settings["event_hooks"] = {"request": [_asks_guard(base_url, purpose)]}
+    settings["event_hooks"] = {"request": [asks_guard(base_url, purpose)]}
     if address is not None and address.socket:
         settings["transport"] = http.AsyncHTTPTransport(
             uds=address.socket,
@@ -474,7 +471,14 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     return DefaultAsyncHttpxClient(**settings)
 
 
-def _asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
+def quiet_requests() -> None:
+    """Has HTTP libraries log no more than warnings: a status line and headers may repeat what was sent."""
+    for name in _HTTP_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
+    """Makes the hook of an HTTP client that has the guard decide about each request's address."""
     address = read_address(base_url)
     on_socket = address is not None and bool(address.socket)
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from medical_tasks.scoring.text_pairs import harmonic
 
@@ -94,7 +94,7 @@ class _Entity(NamedTuple):
 
 
 def radgraph_reward(
-    reference: Mapping[str, Any], output: Mapping[str, Any], *, exact_case: bool = False
+    reference: Mapping[str, object], output: Mapping[str, object], *, exact_case: bool = False
 ) -> RadGraphReward:
     """Compares the annotations of two reports.
 

@@ -46,6 +46,9 @@ def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
     """The lowest and highest mean possible, had the unscored items come out all 0 or all 1.
 
     `nan` among the scored (the metric has no denominator there) is in neither mean nor `n_asked`.
+
+    Example: of 5 items four are scored, 1, 1, 0 and nan. The nan counts nowhere, so that 4 items
+    are left of which one is unscored: the mean lies between 2/4 and 3/4.
     """
     column = as_column("values_scored", values_scored, limits=UNIT)
     items = check_whole("n_asked", n_asked, least=0)

@@ -173,21 +173,58 @@ def _value(totals: list[float], function: Statistic) -> float:
 
 
 def _p_value(draws: Draws, span: Limits | None) -> float:
+    """Two-sided p-value of a difference, from its bootstrap draws.
+
+    Four cases, from the least to the most that the draws tell:
+
+    - nothing was drawn, or nothing differs: 1
+    - all draws are the same difference: `_p_of_one_outcome`
+    - few clusters: Student's test, since so few draws have coarse tails
+    - otherwise: `_p_of_draws`, from the share of draws on the other side of zero
+
+    Args:
+        draws: of the difference.
+        span: the smallest and largest possible difference; None where there is none.
+    """
     if math.isnan(draws.value):
         return math.nan
     if not draws.values.size or (abs(draws.value) <= ROUNDING and draws.all_same):
         return 1.0
     if draws.all_same:
-        if draws.undefined:
-            return 1.0
-        if span is None:
-            return math.nan
-        opposite = span[0] if draws.value > 0.0 else span[1]
-        share = draws.value / (draws.value - opposite)
-        return min(1.0, 2.0 * math.pow(1.0 - share, draws.effective))
-    df = draws.size - 1.0
+        return _p_of_one_outcome(draws, span)
     if draws.few:
-        return min(1.0, 2.0 * student_tail(abs(draws.value) / draws.standard_error, df))
+        statistic = abs(draws.value) / draws.standard_error
+        return min(1.0, 2.0 * student_tail(statistic, draws.size - 1.0))
+    return _p_of_draws(draws)
+
+
+def _p_of_one_outcome(draws: Draws, span: Limits | None) -> float:
+    """The p-value where every cluster shows the same difference, so that draws do not vary.
+
+    How rare the opposite must be not to have shown once is asked instead. If the true difference
+    were zero, a share of clusters would have the opposite extreme and balance the others.
+
+    Example: B is right and A wrong on all of 5 items. For a true difference of 0 half of the items
+    would go the other way, and that none of 5 does has the chance 2 * 0.5 ** 5 = 0.06.
+    """
+    if draws.undefined:
+        return 1.0
+    if span is None:
+        return math.nan
+    opposite = span[0] if draws.value > 0.0 else span[1]
+    share = draws.value / (draws.value - opposite)
+    return min(1.0, 2.0 * math.pow(1.0 - share, draws.effective))
+
+
+def _p_of_draws(draws: Draws) -> float:
+    """The p-value from the share of draws that lie on the other side of zero.
+
+    The share is read as a quantile of the normal distribution, and the tail is Student's: so the
+    test agrees with the interval, which is widened in the same way. Where almost no draw reaches
+    zero, the shares so far out are not resolved. There the distance to zero is measured in
+    distances to a draw that is still well inside.
+    """
+    df = draws.size - 1.0
     beyond = (
         min(int((draws.values <= ROUNDING).sum()), int((draws.values >= -ROUNDING).sum()))
         + draws.undefined

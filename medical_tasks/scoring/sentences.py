@@ -279,6 +279,16 @@ def _medical_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _divides(text: str, words: list[tuple[int, int]], place: int) -> bool:
+    """Whether a sentence ends with the word at `place`; a word comes after it.
+
+    An empty line ends one, and so does a line before the next point of a list. Otherwise a word must
+    end with a mark:
+
+    - `?`, `!` and marks of that kind end a sentence: "Any pain? None."
+    - `...` does, unless a small letter follows: "no change ... and no fever"
+    - `1.` at the begin of a line numbers what follows
+    - a full stop does, unless it is an abbreviation's own: `_abbreviates`
+    """
     word, following = (text[slice(*words[number])] for number in (place, place + 1))
     gap = text[words[place][1] : words[place + 1][0]]
     if gap.count("\n") > 1:

@@ -60,6 +60,8 @@ def scored(benchmark: TableBenchmark, item: Item, *replies: str) -> list[ItemSco
         ("answer: exact\nversion: one\n", "version: must be a valid integer, got 'one'"),
         ("answer: exact\nlicence: ours\n", "licence: must be one of Apache-2.0, .*, other, got 'ours'"),
         ("answer: exact\ninstructions: Reply.\n", "instructions: must have a column in braces"),
+        ("answer: exact\ninstructions: '{question} {answer}'\n", "{answer} says what is right, which a model"),
+        ("answer: exact\ncolumns: {groups: [question]}\n", "groups: question has a meaning of its own"),
         ("", "answer: is missing"),
         ("answer: exact\nfile: other.csv\n", "other.csv: no such file. Put it where"),
     ],
@@ -85,6 +87,8 @@ def test_a_wrong_file_is_told_by_key_rule_and_value(
         ("answer: exact\n", "question,answer\nWho?,\n", "column 'answer': must be a text"),
         ("answer: exact\ninstructions: '{question} {plce}'\n", "question,answer,place\nWho?,I,here\n",
             "no column 'plce'.*Did you mean 'place'"),
+        ("answer: exact\n", "question,answer\nWho?,I\nWho?,You\n",
+            "row 3, column 'question': must be unique, and is that of row 2"),
         ("answer: exact\n", "question,answer\nWho?,</think>\n", "is not read as the right answer"),
     ],
 )  # fmt: skip
@@ -210,7 +214,8 @@ def test_another_table_is_another_version_and_must_be_built_again(
     assert run("same", NUMBERS) == 0
     capsys.readouterr()
     assert run("other", NUMBERS.replace("125", "126")) == 2
-    assert re.search(r"was built in version 1.0.\d+, this suite .* again", capsys.readouterr().err)
+    told = r"was built in version 1.0.\d+, .* again: medical-tasks --plugin aid.yaml build aid"
+    assert re.search(told, capsys.readouterr().err)
 
 
 def test_python_and_the_harnesses_have_it(here: Path) -> None:

@@ -125,7 +125,7 @@ def test_a_model_in_this_process_stops_between_batches(
     assert main([*local, "--max-minutes", "0"]) == 5
     assert unscored() == {"no answer: budget spent": 9}
     assert capsys.readouterr().err.startswith("loading hf/toy\nasking 9 questions, up to 8 tokens")
-    assert main([*local, "--max-tokens-total", "8000"]) == 5
+    assert main([*local, "--max-tokens-total", "8000"]) == 5  # the toy's words have many tokens
     entry = read_results(Path("r"))["tasks"]["medcalc"]
     usage = entry["usage"]
     assert 0 < entry["coverage"]["answered"] < 9

@@ -279,8 +279,8 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
         for item in items
     ]
     path = sources.every_eval_ever(tmp_path / "items.jsonl", asked)
-    told = {"data": data, "config": "demo"}
-    results = mt.import_run("every-eval-ever", path, task.name, out=tmp_path / "run", **told)  # type: ignore[arg-type]
+    told: dict[str, Any] = {"data": data, "config": "demo"}
+    results = mt.import_run("every-eval-ever", path, task.name, out=tmp_path / "run", **told)
     written = [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
     assert written
     assert not [file for file in written if b"SECRETTEXT" in file.read_bytes()]
@@ -292,7 +292,7 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     with pytest.raises(MedicalTasksError) as caught:
         mt.import_run(
             "every-eval-ever", tmp_path / "odd.jsonl", task.name, out=tmp_path / "odd", **told
-        )  # type: ignore[arg-type]
+        )
     assert "line 1: messages" in str(caught.value)
     assert "SECRET" not in str(caught.value)
     again = mt.score(task.name, results.folder, data=data, out=tmp_path / "again")

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.errors import MissingError, RefusedError, UsageError
-from medical_tasks.guard import policy
+from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.base import Call, NoReply, Reply
-from medical_tasks.judges.inspect_judge import GIVE_UP_AFTER, InspectJudge, open_inspect
+from medical_tasks.judges.inspect_judge import InspectJudge, open_inspect_judge
 from medical_tasks.models.budget import RunBudget
+from medical_tasks.models.call_pool import GIVE_UP_AFTER
+from medical_tasks.models.inspect_model import InspectModel
+from medical_tasks.models.inspect_options import InspectSettings
 from tests.fault_server import Fault, FaultServer
 from tests.judges.scripted import answered, calls, question
 from tests.support import ROOT
@@ -46,7 +48,9 @@ def output(text: str, **more: Any) -> Any:
 def mock() -> Iterator[Callable[..., InspectJudge]]:
     judges: list[InspectJudge] = []
 
-    def make(say: Say, **values: Any) -> InspectJudge:
+    def make(
+        say: Say, *, temperature: float = 0.0, seed: int | None = None, **limits: Any
+    ) -> InspectJudge:
         async def answer(messages: list[Any], tools: Any, choice: Any, config: Any) -> Any:
             said = say(messages[-1].text, config)
             if asyncio.iscoroutine(said):
@@ -55,9 +59,13 @@ def mock() -> Iterator[Callable[..., InspectJudge]]:
                 raise said
             return output(said) if isinstance(said, str) else said
 
-        judges.append(
-            InspectJudge("inspect/mockllm/model", values, model_args={"custom_outputs": answer})
+        settings = InspectSettings(
+            config={"temperature": temperature} | ({} if seed is None else {"seed": seed}),
+            **limits,
         )
+        objects = {"custom_outputs": answer}
+        model = InspectModel("inspect/mockllm/model", settings, purpose="judge", objects=objects)
+        judges.append(InspectJudge(model))
         return judges[-1]
 
     yield make
@@ -76,6 +84,7 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
             finish="stop",
             prompt_tokens=7,
             output_tokens=3,
+            served_model="mockllm/model",
         )
         for number in range(20)
     }
@@ -142,7 +151,7 @@ def test_every_message_and_vote_arrives(mock: Callable[..., InspectJudge]) -> No
         {"role": "user", "content": "lone \ud800 sign"},
     )
     answered(judge, [Call(key="k", question=question("q"), messages=chat, vote=2)])
-    assert seen == [("lone ? sign", 7)]
+    assert seen == [("lone \ufffd sign", 7)]
 
 
 class StatusError(Exception):
@@ -182,22 +191,30 @@ def test_failures_have_a_class_and_no_text(
     assert "secret" not in repr(failed)
 
 
-def test_only_a_judge_that_never_answers_is_given_up(mock: Callable[..., InspectJudge]) -> None:
+@pytest.mark.parametrize(
+    ("status", "heard", "message"),
+    [
+        (401, 1, "inspect's provider mockllm .model 'model'. refused the key"),
+        (403, GIVE_UP_AFTER, "inspect's provider mockllm .model 'model'. refused the key"),
+    ],
+)
+def test_only_a_judge_that_never_answers_is_given_up(
+    status: int, heard: int, message: str, mock: Callable[..., InspectJudge]
+) -> None:
     tried: list[str] = []
 
     def say(text: str, config: Any) -> Exception:
         tried.append(text)
-        return StatusError(401)
+        return StatusError(status)
 
-    judge = mock(say, concurrency=2)
-    heard: list[Reply | NoReply] = []
-    with pytest.raises(
-        MissingError, match="inspect/mockllm/model answers nothing: 8 calls ended with http 401"
-    ):
-        judge.answer(calls(200), RunBudget(), heard.append)
-    assert len(heard) == GIVE_UP_AFTER
-    assert len(tried) < 200
-    assert {outcome.reason for outcome in heard if isinstance(outcome, NoReply)} == {"http 401"}
+    judge = mock(say, concurrency=1)
+    outcomes: list[Reply | NoReply] = []
+    with pytest.raises(MissingError, match=message):
+        judge.answer(calls(200), RunBudget(), outcomes.append)
+    # The one that ends it is told as the run's end, and not as a question's.
+    assert len(tried) == heard
+    assert len(outcomes) == heard - 1
+    assert {each.reason for each in outcomes if isinstance(each, NoReply)} <= {f"http {status}"}
     judge.close()  # nothing is left running that would keep it
     judge = mock(lambda text, config: "yes" if text == "q0" else StatusError(403), concurrency=1)
     assert len(answered(judge, calls(30))) == 30
@@ -207,7 +224,7 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCALX_API_KEY", "k")
     monkeypatch.delenv("INSPECT_EVAL_MODEL_BASE_URL", raising=False)
     with FaultServer([Fault.status_code(400)], answer=lambda call: "yes") as server:
-        judge = open_inspect(
+        judge = open_inspect_judge(
             "inspect/openai-api/localx/m",
             {"base_url": server.base_url, "concurrency": "1", "max_retries": "0"},
         )
@@ -217,33 +234,17 @@ def test_a_provider_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(failed, NoReply)
     assert failed.reason in ("http 400", "inspect ModelGenerateError")
     assert outcomes["key 2"] == Reply(
-        key="key 2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1
+        key="key 2", text="yes", finish="stop", prompt_tokens=1, output_tokens=1, served_model="m"
     )
     assert judge.endpoint == server.base_url
     assert judge.identity["base_url"] == server.base_url
     assert {call.body["max_tokens"] for call in server.calls} == {16}
 
 
-def test_credentialed_text_goes_to_no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOCALX_API_KEY", "k")
-    held = policy.Subject(
-        name="notes", dataset="notes", access="credentialed", rule="notes stay here"
-    )
-    with FaultServer() as server:
-        judge = open_inspect("inspect/openai-api/localx/m", {"base_url": server.base_url})
-        with (
-            policy.protect([held]),
-            pytest.raises(RefusedError, match="inspect/openai-api/localx/m"),
-        ):
-            judge.answer(calls(1), RunBudget(), lambda outcome: None)
-        judge.close()
-    assert server.calls == []
-
-
 @pytest.mark.parametrize(("name", "options", "message"), CASES["wrong_names_and_arguments"])
 def test_wrong_names_and_arguments(name: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        open_inspect(name, options)
+        open_inspect_judge(name, options)
 
 
 def test_a_missing_key_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +253,7 @@ def test_a_missing_key_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         MissingError, match="inspect/openai-api/localx/m cannot be opened by inspect"
     ):
-        open_inspect("inspect/openai-api/localx/m", {})
+        open_inspect_judge("inspect/openai-api/localx/m", {})
 
 
 @pytest.mark.slow
@@ -263,13 +264,16 @@ from inspect_ai.model import ModelOutput, ModelUsage
 from medical_tasks.judges.base import Call, Question
 from medical_tasks.models.budget import RunBudget
 from medical_tasks.judges.inspect_judge import InspectJudge
+from medical_tasks.models.inspect_model import InspectModel
+from medical_tasks.models.inspect_options import InspectSettings
 
 def say(messages, tools, choice, config):
     output = ModelOutput.from_content("mockllm/model", "yes")
     output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
     return output
 
-judge = InspectJudge("inspect/mockllm/model", {}, model_args={"custom_outputs": say})
+model = InspectModel("inspect/mockllm/model", InspectSettings(), objects={"custom_outputs": say})
+judge = InspectJudge(model)
 question = Question(id="q", messages=({"role": "user", "content": "CANARY"},), template="t", read=str, again="")
 heard = []
 judge.answer([Call(key="k", question=question, messages=question.messages, vote=0)], RunBudget(), heard.append)

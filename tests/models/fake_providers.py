@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -514,7 +515,10 @@ class AnthropicServer(FakeProvider):
     def good(self, call: Call) -> Fault:
         if not self.has_key(call):
             return self.failed(401, "authentication_error", "x-api-key header is required")
-        if call.path.partition("?")[0] != "/v1/messages":
+        path = call.path.partition("?")[0]
+        if path == "/v1/messages/count_tokens":
+            return Fault.json_body({"input_tokens": len(question_of(call.body).split())})
+        if path != "/v1/messages":
             return self.failed(404, "not_found_error", "Not found")
         refused = self._refused(call.body)
         if refused:
@@ -630,7 +634,11 @@ class GoogleServer(FakeProvider):
             return Fault("reply", 404, {}, json.dumps({"error": error}))
         model = path.rpartition("/")[2].removesuffix(":generateContent")
         config = call.body.get("generationConfig") or {}
-        thinking = config.get("thinkingConfig") or {}
+        # the API takes both spellings of names
+        thinking = {
+            re.sub("_([a-z])", lambda found: found[1].upper(), name): value
+            for name, value in (config.get("thinkingConfig") or {}).items()
+        }
         budget = thinking.get("thinkingBudget", -1)
         wanted = REASONING[str(thinking.get("thinkingLevel", self._effort)).lower()]
         made = self.made(

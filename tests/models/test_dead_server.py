@@ -143,10 +143,10 @@ def test_judges_of_both_kinds(
     assert len(waiting(capsys.readouterr().err)) == 2
 
     pytest.importorskip("inspect_ai")
-    from medical_tasks.judges.inspect_judge import open_inspect
+    from medical_tasks.judges.inspect_judge import open_inspect_judge
 
     monkeypatch.setenv("LOCALX_API_KEY", "none")
-    judge = open_inspect("inspect/openai-api/localx/m", {"base_url": closed})
+    judge = open_inspect_judge("inspect/openai-api/localx/m", {"base_url": closed})
     with pytest.raises(MissingError, match=f"nothing answers at {closed}.*{STEP}"):
         judge.answer(calls(5), RunBudget(), heard.append)
     judge.close()

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medical_chat.declarations import DATASET, LETTERS, Turn
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, Row
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.csv_files import stream_rows
 from medical_tasks.io.files import packaged
+from medical_tasks.spec import Row
 
 OPTIONS = [f"option_{letter.lower()}" for letter in LETTERS]
 ABOUT_TURNS = "qa_category turn_order turn_index turn_type question correct_answer".split()

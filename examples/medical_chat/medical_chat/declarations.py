@@ -17,9 +17,8 @@ DATASET = DatasetSpec(
     configs=("full", "demo"),
     default_config="full",
     how_to_get=(
-        "medical-tasks build medical_chat --source FOLDER with notes.csv and questions.csv in it, "
-        "which the authors release on PhysioNet under credentialed access",
-        "without any download: medical-tasks build medical_chat --config demo",
+        "get notes.csv and questions.csv into one folder: PhysioNet, once they are released there",
+        "medical-tasks build medical_chat --source FOLDER, or --config demo without any file",
     ),
     version="1.0.0",
 )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from medical_chat.declarations import Turn, right_choice
-from medical_chat.scoring import Part, conversation_score, final_text, replies_of
+from medical_chat.scoring import Parts, conversation_score, final_text, replies_of
 from medical_chat.talking import TEXTS, filled, note_blocks, say
 from medical_tasks.judges.base import JudgePrompts, Question, Unreadable, Unscored
 from medical_tasks.judges.rounds import Line
@@ -29,8 +29,7 @@ def judged(item: Item, answer: Answer, prompts: JudgePrompts) -> Line[ItemScore]
     """Both passes over one conversation; the second is shown what the first said."""
     said = {key: final_text(reply) for key, reply in replies_of(item, answer).items()}
     values, turns = {"discharge summaries": note_blocks(item)}, item.fields["turns"]
-    nothing: list[Part] = [None] * (len(turns) // 2)
-    parts = {"content": nothing, "source": nothing}
+    parts: dict[str, Parts] = dict.fromkeys(("content", "source"), [None] * (len(turns) // 2))
     for name, asked in (("content", turns[::2]), ("source", turns[1::2])):
         values["qas"] = "\n\n".join(_shown(turn, turns, said) for turn in asked)
         text = filled(prompts.texts[f"judge_{name}"], values)
@@ -44,11 +43,11 @@ def judged(item: Item, answer: Answer, prompts: JudgePrompts) -> Line[ItemScore]
         )
         (outcome,) = yield [question]
         if isinstance(outcome, Unscored):
-            return conversation_score(item, **parts, parsed="", unscored=outcome.reason)
+            return conversation_score(item, parts, "", outcome.reason)
         values["content_pass_output"] = outcome.text.strip()
         parts[name] = [score / BEST for score in outcome.value]
     told = " ".join(f"{part:g}" for each in parts.values() for part in each)
-    return conversation_score(item, **parts, parsed=told)
+    return conversation_score(item, parts, told)
 
 
 def _shown(turn: Turn, turns: Sequence[Turn], said: Mapping[str, str]) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from medical_chat.declarations import KINDS
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Answer, Counts, Item, ItemScore, Verdicts
 
-Part = float | None
-"""What an answer earns, from 0 to 1; None where nobody could tell."""
+Parts = Sequence[float | None]
+"""What answers earn, from 0 to 1; None where nobody could tell."""
 
 _LETTER: Final = r"[(\[\"'`]*([A-E])\b"
 # What the authors' script looks for, in its order: of the first that stands anywhere the last.
@@ -42,8 +42,8 @@ def letter_of(reply: str) -> str:
     for pattern in _INTRODUCTIONS:
         if letters := re.findall(pattern, plain, re.IGNORECASE):
             return str(letters[-1]).upper()
-    found = _OPTION.search(plain) or _LATER_LINE.search(said) or _LINE.search(said)
-    found = found or _FIRST.match(said)
+    of_lines = _LATER_LINE.search(said) or _LINE.search(said) or _FIRST.search(said)
+    found = _OPTION.search(plain) or of_lines
     return found[1].upper() if found else ""
 
 
@@ -64,18 +64,18 @@ def replies_of(item: Item, answer: Answer) -> Mapping[str, str]:
 def score_choices(item: Item, answer: Answer) -> ItemScore:
     """Scores letters; a turn without a reply or a letter is wrong."""
     replies, turns = replies_of(item, answer), item.fields["turns"]
-    letters = [letter_of(replies.get(turn["key"], "")) for turn in turns]
-    earned = [float(letters[n] == turn["answer"]) for n, turn in enumerate(turns)]
-    return conversation_score(item, earned[::2], earned[1::2], parsed=" ".join(letters))
+    said = [letter_of(replies.get(turn["key"], "")) for turn in turns]
+    right = [float(said[n] == turn["answer"]) for n, turn in enumerate(turns)]
+    return conversation_score(item, {"content": right[::2], "source": right[1::2]}, " ".join(said))
 
 
 def conversation_score(
-    item: Item, content: list[Part], source: list[Part], parsed: str, unscored: str | None = None
+    item: Item, earned: Mapping[str, Parts], parsed: str, unscored: str | None = None
 ) -> ItemScore:
     """The nine figures of what the answers and their sources earned."""
-    counts, values, limits = {}, {}, {}
-    pairs = [_both(*pair) for pair in zip(content, source, strict=True)]
-    for kind, parts in zip(KINDS, (content, source, pairs), strict=True):
+    counts, values, limits = dict[str, Counts](), {}, {}
+    pairs = [_both(*pair) for pair in zip(earned["content"], earned["source"], strict=True)]
+    for kind, parts in {**earned, "pair": pairs}.items():
         known = [part for part in parts if part is not None]
         missing, full = len(parts) - len(known), all(part == 1 for part in known)
         verdicts = Verdicts(kind=kind, hits=sum(known), known=len(known), missing=missing)
@@ -90,7 +90,7 @@ def conversation_score(
     return ItemScore.counted(counts, id=item.id, parsed=parsed, **more)
 
 
-def _both(content: Part, source: Part) -> Part:
+def _both(content: float | None, source: float | None) -> float | None:
     """A pair counts if both are right in full; one of them that is not decides."""
     wrong = any(part is not None and part < 1 for part in (content, source))
     return 0.0 if wrong else None if None in (content, source) else 1.0

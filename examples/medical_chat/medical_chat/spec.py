@@ -12,7 +12,7 @@ from medical_tasks import spec
 
 if TYPE_CHECKING:
     from medical_chat.talking import Conversation
-    from medical_tasks.data.dataset_source import DatasetSource, Row
+    from medical_tasks.data.dataset_source import DatasetSource
     from medical_tasks.judges.base import JudgePrompts
 
 OWN: Final = spec.OWN_PROMPTS
@@ -33,7 +33,7 @@ class MedicalChat(spec.Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: spec.TaskSpec, rows: Sequence[Row]) -> list[spec.Item]:
+    def load_items(self, task: spec.TaskSpec, rows: Sequence[spec.Row]) -> list[spec.Item]:
         """A conversation a row: each patient has one, and is its own cluster."""
         items = []
         for row in rows:
@@ -78,11 +78,11 @@ class MedicalChat(spec.Benchmark):
         from medical_chat.scoring import score_choices
         from medical_tasks.judges.rounds import ask_together
 
-        pairs = list(zip(items, answers, strict=True))
+        pairs = zip(items, answers, strict=True)
         if not task.judge:
             return [score_choices(*pair) for pair in pairs]
-        lines = [judged(*pair, scoring.judge.prompts) for pair in pairs]
-        return ask_together(scoring.judge.judge, lines)
+        judging = scoring.judge
+        return ask_together(judging.judge, [judged(*pair, judging.prompts) for pair in pairs])
 
     def note_words(self) -> frozenset[str]:
         """Letters, which say nothing of the notes."""

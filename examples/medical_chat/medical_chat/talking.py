@@ -43,9 +43,9 @@ def _official(upstream: Path | None, place: str) -> str:
 
     if not name:
         text = read_file(path).decode("utf-8", "replace").replace("\r\n", "\n")
-        if NOTES not in text or not ("{question}" in text or "{qas}" in text):
-            raise unknown(f"a text with {NOTES} and what is asked in it")
-        return text
+        if NOTES in text and ("{question}" in text or "{qas}" in text):
+            return text
+        raise unknown(f"a text with {NOTES} and what is asked in it")
     for node in parse_python(path, unknown).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             return fill(template_of(node.value, {}, unknown), {})

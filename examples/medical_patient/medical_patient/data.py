@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from medical_patient.spec import DATASET
-from medical_tasks.data.dataset_source import DatasetSource, Row
+from medical_tasks.data.dataset_source import DatasetSource
 from medical_tasks.io.columns import Column
 from medical_tasks.io.files import packaged
+from medical_tasks.spec import Row
 
 
 def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from medical_tasks import spec
 
@@ -24,6 +24,8 @@ DATASET = spec.DatasetSpec(
     how_to_get=("medical-tasks build medical_patient --config demo",),
     version="1.0.0",
 )
+MOST: Final = 4
+"""Questions that the model may ask."""
 
 
 class MedicalPatient(spec.Benchmark):
@@ -42,7 +44,7 @@ class MedicalPatient(spec.Benchmark):
 
         return SOURCES
 
-    def load_items(self, task: spec.TaskSpec, rows: Sequence[Mapping[str, Any]]) -> list[spec.Item]:
+    def load_items(self, task: spec.TaskSpec, rows: Sequence[spec.Row]) -> list[spec.Item]:
         """A patient a row."""
         return [
             spec.Item(id=row["id"], fields=row, groups={"topic": row["topic"]}, cluster=row["id"])
@@ -99,7 +101,7 @@ MedicalPatient.tasks = (
                 name="questions",
                 kind="mean",
                 description="questions asked before deciding",
-                limits=(0.0, 4.0),
+                limits=(0.0, MOST),
                 unit="per answer",
                 higher_is_better=False,
             ),

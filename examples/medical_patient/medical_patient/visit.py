@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import Final
+from typing import Final, Literal
 
+from medical_patient.spec import MOST
 from medical_tasks.spec import (
     Answer,
     Ask,
@@ -20,8 +21,6 @@ from medical_tasks.spec import (
     texts_sha256,
 )
 
-MOST: Final = 4
-"""Questions that the model may ask."""
 OPENING: Final = (
     "You take a patient's history in writing. Ask one short question at a time. When you know "
     f"enough, write READY and nothing else; after {MOST} questions you must decide.\n\n"
@@ -47,7 +46,7 @@ def _opening(item: Item) -> tuple[Message, ...]:
     return (_said("user", OPENING.format(complaint=item.fields["complaint"])),)
 
 
-def _said(role: str, text: str) -> Message:
+def _said(role: Literal["user", "assistant", "system"], text: str) -> Message:
     return Message(role=role, content=text)
 
 

@@ -20,13 +20,12 @@ from medical_tasks.spec import (
     MetricSpec,
     MultiStep,
     PromptSet,
-    Row,
     Scoring,
     TaskSpec,
 )
 
 if TYPE_CHECKING:
-    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.data.dataset_source import DatasetSource, Row
     from medical_tasks.judges.base import JudgePrompts
 
 

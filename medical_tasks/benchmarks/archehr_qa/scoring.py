@@ -123,6 +123,12 @@ def _cited_answers(
     given: Mapping[str, str],
     readings: Mapping[str, str],
 ) -> list[ItemScore]:
+    """Scores answers that cite sentences of the note: by what they cite, and by their words.
+
+    Everything is read twice: as a person would, and as the official script does, which cuts and
+    cleans an answer in its own way. Where a person has read an unclear reply (`readings`), its
+    citations are what that person saw.
+    """
     answers = [
         replace(answer, citations=_read_as(item, readings[item.id]), unclear="")
         if item.id in readings
@@ -175,6 +181,10 @@ def _read_as(item: Item, reading: str) -> tuple[str, ...]:
 def _texts(
     task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
 ) -> list[ItemScore]:
+    """Scores texts without citations, answers or questions, by their words.
+
+    Ours and the official script's differ in where they cut a text that is too long.
+    """
     replies = [spoken(response).strip() for response in responses]
     compare: Callable[[Item, str], Comparison | None]
     has_figure: Callable[[str], bool]
@@ -220,6 +230,10 @@ def _evidence(
     responses: Sequence[str],
     readings: Mapping[str, str],
 ) -> list[ItemScore]:
+    """Scores lists of sentences' ids by which of them are needed.
+
+    The official script has no figure for a list that names a sentence which is not in the note.
+    """
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
         known, labels = item.fields["sentence_ids"], labels_of(item)
@@ -245,6 +259,11 @@ def _evidence(
 def _alignment(
     task: TaskSpec, items: Sequence[Item], responses: Sequence[str], given: Mapping[str, str]
 ) -> list[ItemScore]:
+    """Scores links of an answer's sentences to the note's, pair by pair.
+
+    Example: sentence 1 of the answer rests on 2 and 3 of the note. A reply that links it to 2 and 4
+    has one of two pairs, and one that is wrong: precision and recall are 1/2.
+    """
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
         known, rests = item.fields["sentence_ids"], item.fields["answer_citations"]

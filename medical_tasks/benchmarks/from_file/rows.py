@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Final, TypedDict
 
-from medical_tasks.benchmarks.from_file.form import Described
+from medical_tasks.benchmarks.from_file.form import SLOT, Described
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.cells import plain
 from medical_tasks.io.columns import Column
@@ -18,7 +18,6 @@ from medical_tasks.io.tables import Table, TableRow, cell_text, folded, has_colu
 from medical_tasks.io.untrusted import finite, shown
 from medical_tasks.spec import Row
 
-SLOT: Final = re.compile(r"\{(\w+)\}")
 LETTERS: Final = "ABCDEFGHIJ"
 _RECORD: Final = '{"id": "1", "question": "...", "answer": "..."}'
 _PARTS: Final = re.compile(r"\s*(?:\n|\|)\s*")
@@ -93,9 +92,13 @@ def read_rows(form: Described, path: Path, holds: Callable[[Row], bool]) -> Iter
         knows=has_columns(*names, numbers=numbers),
         missing="It is the file that the YAML names: put it beside, or correct the key file.",
     )
-    reader = _Reader(form, _known(table))
+    reader, known = _Reader(form, _known(table)), dict[object, str]()
     for row in table.rows:
         made = reader.row(row)
+        first = known.setdefault(made["id"], row.at)
+        if first != row.at:
+            column = form.columns.id or form.columns.question
+            raise reader.wrong(row, column, f"must be unique, and is that of {first} too")
         if not holds(made):
             raise reader.wrong(
                 row,

@@ -1,0 +1,516 @@
+"""Models behind inspect_ai's providers: `inspect/PROVIDER/MODEL`, as the model under test and as a judge.
+
+inspect repeats what failed by itself, and no log of its own is written. Text of credentialed data
+goes only where its provider's client shows that it leads: to this machine, or to an attested host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import importlib.util
+import logging
+import os
+import sys
+import threading
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from medical_tasks.errors import MissingError, UsageError, install_command
+from medical_tasks.guard import policy
+from medical_tasks.guard.addresses import read_address
+from medical_tasks.models import inspect_reply
+from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
+from medical_tasks.models.budget import SPENT, Amount, Till
+from medical_tasks.models.call_pool import Callee, run_jobs
+from medical_tasks.models.chat_client import (
+    CallFailed,
+    Completion,
+    Spending,
+    check_base_url,
+    encodable_chat,
+    refused_setting,
+)
+from medical_tasks.models.checkpoint import MESSAGES
+from medical_tasks.models.endpoint import FolderTokens
+from medical_tasks.models.endpoint_choices import ChoiceAsker, ChoiceSettings, is_letter
+from medical_tasks.models.inspect_options import PREFIX, InspectSettings, read_settings, unopened
+from medical_tasks.models.knock import TRIES, unreachable
+from medical_tasks.models.refusals import Adaptations
+from medical_tasks.models.spending import most_of, refusal
+from medical_tasks.spec import Message
+
+if TYPE_CHECKING:
+    from inspect_ai.model import BatchConfig, ChatMessage, GenerateConfig, ModelOutput
+    from inspect_ai.model import Model as Provider
+
+BATCHED: Final = ("anthropic", "google", "grok", "openai", "together")
+"""Providers whose batches inspect makes."""
+IN_PROCESS: Final = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
+"""Providers that send nothing anywhere."""
+_FEWEST_TOKENS: Final[Mapping[str, int]] = {"openai": 16}
+"""The smallest allowance that a provider takes, where that is more than one token."""
+
+
+# What is under way in a task, for the hooks of its client.
+_SEEN: Final[ContextVar[inspect_reply.Seen | None]] = ContextVar("seen", default=None)
+
+
+_Asker = Callable[["InspectClient", Request], Awaitable[Answer]]
+
+
+class InspectModel(Model):
+    """A model behind an inspect provider.
+
+    What runs in this process is opened, and loads its weights, with the first question.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: InspectSettings,
+        *,
+        purpose: str = "model",
+        objects: Mapping[str, object] | None = None,
+    ) -> None:
+        self._objects = objects or {}  # further arguments of the provider, which no text can give
+        self.name = name
+        self.purpose = purpose  # or `judge`: told to the data guard
+        self.settings = settings
+        self._model_name = name.removeprefix(PREFIX)
+        self.provider, _, self._served = self._model_name.partition("/")
+        identity = {"backend": "inspect", "model": self._model_name}
+        folder = settings.tokenizer
+        self._tokens = FolderTokens(Path(folder).expanduser()) if folder else None
+        self._opened: Provider | None = None
+        self._visible = False  # whether each request's address is seen before it is sent
+        self._reached = False
+        self._adaptations = Adaptations(own=settings.own)
+        if self.provider not in IN_PROCESS:
+            self._opened = self._open()
+            url = self._watch(self._opened)
+            self._visible = url is not None
+            self.endpoint = url or f"{PREFIX}{self.provider}"
+            identity |= {"base_url": url} if url is not None and _from_environment(url) else {}
+        self.identity: Mapping[str, str] = identity | settings.identity
+
+    def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Answers all requests, in order of completion."""
+
+        def asker(till: Till | None) -> _Asker:
+            async def ask(client: InspectClient, request: Request) -> Answer:
+                spending = None if till is None else till.call(self._most(request, till))
+                return await client.answer(request, spending)
+
+            return ask
+
+        self._run(requests, asker, on_result)
+
+    def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
+        """Says how probable letters are as the answer's first token, where the provider tells."""
+        texts = {text for request in requests for text in request.continuations}
+        if not all(map(is_letter, texts)):
+            raise UsageError(MESSAGES["inspect_texts"].format(name=self.name))
+        choices = ChoiceSettings(alternatives=self.settings.alternatives)
+        config = self.settings.config
+        fields = {"temperature": 0.0} if "temperature" in config else {}
+
+        def asker(till: Till | None) -> _Asker:
+            letters = ChoiceAsker(self._callee(), choices, fields, till=till)
+
+            async def ask(client: InspectClient, request: Request) -> Answer:
+                scores = await letters.ask(client, request)
+                return Answer(key=request.key, text=scores.to_text())
+
+            return ask
+
+        self._run(requests, asker, on_result)
+
+    def ask_in_batches(self, journal: Path) -> None:
+        """Has `generate` ask in batches of inspect's, which keeps no journal of them."""
+        option = "--judge-batch" if self.purpose == "judge" else "--batch"
+        if self.provider not in BATCHED or self._opened is None:
+            raise UsageError(
+                f"{option}: inspect makes batches of {', '.join(BATCHED)}, not of {self.provider}. "
+                "Leave it out."
+            )
+        policy.require_no_batch(option)
+        self.settings = self.settings.in_batches()
+        self._opened.config = _base_config(self.settings)
+        print(
+            f"note: {self.name}: the batches are inspect's, which nobody finds again once this "
+            "command has ended: stopping it loses what is under way, and it is paid for",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
+        """Measures requests with a tokenizer's folder, since no provider says how long one may be."""
+        counted = self.counted(requests)
+        context = self.settings.context or (self._tokens.context() if self._tokens else None)
+        if counted is None or context is None:
+            return [None] * len(requests)
+        return [
+            Length(tokens=count, room=context - self.longest(each))
+            for each, count in zip(requests, counted, strict=True)
+        ]
+
+    def longest(self, request: Request) -> int:
+        """What is set for all requests, else the request's own and what reasoning is allowed."""
+        return request.max_new_tokens and self.settings.longest_of(request)
+
+    def counted(self, requests: Sequence[Request]) -> list[int] | None:
+        """Counts with the tokenizer's folder, where one is named; a letter is one token more."""
+        if self._tokens is None:
+            return None
+        counts = self._tokens.counts([tuple(encodable_chat(each.messages)) for each in requests])
+        return [
+            count + bool(each.continuations) for each, count in zip(requests, counts, strict=True)
+        ]
+
+    def _run(
+        self,
+        requests: Sequence[Request],
+        asker: Callable[[Till | None], _Asker],
+        on_result: OnResult,
+    ) -> None:
+        if not requests:
+            return
+        self._check_guard()
+        till = None if self.ceiling is None else Till(self.ceiling)
+        ask = asker(till)
+
+        async def within(client: InspectClient, request: Request) -> Answer:
+            # Before the call is made, so that thousands of refusals take no time.
+            if till is not None and not await till.fits(self._most(request, till)):
+                raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
+            return await ask(client, request)
+
+        def deliver(request: Request, outcome: Answer | CallFailed) -> None:
+            if isinstance(outcome, CallFailed):
+                key, reason, detail = request.key, outcome.reason, outcome.detail
+                on_result(Failure(key=key, reason=reason, detail=detail))
+            else:
+                on_result(outcome)
+
+        run_jobs(self._callee(), requests, within, deliver)
+
+    def _most(self, request: Request, till: Till) -> Amount:
+        return most_of(request, till.prices, self.longest(request))
+
+    @property
+    def _where(self) -> str:
+        """It in messages."""
+        provider = f"inspect's provider {self.provider} (model {self._served!r})"
+        return provider if self.endpoint is None else f"{self.endpoint}, {provider}"
+
+    def _callee(self) -> Callee[InspectClient]:
+        keys = [] if self._opened is None else self._opened.api.api_key_vars
+        return Callee(
+            where=self._where,
+            base_url=self.endpoint or "",
+            concurrency=self.settings.at_once,
+            client=self._client,
+            key_name=self.settings.key_name or "".join(keys[:1]),
+            purpose=self.purpose,
+            timeout=self.settings.timeout,
+            loop=shared_loop(),
+        )
+
+    @contextlib.asynccontextmanager
+    async def _client(self) -> AsyncIterator[InspectClient]:
+        if self._opened is None:
+            self._opened = self._open()
+        if self.endpoint is not None and not self._reached:
+            await check_reachable(self.endpoint, min(TRIES, self.settings.max_retries + 1))
+            self._reached = True
+        yield InspectClient(self._opened, self.settings, self._adaptations, where=self._where)
+
+    def _open(self) -> Provider:
+        from inspect_ai._util.error import PrerequisiteError
+        from inspect_ai.model import get_model
+
+        open_it = cast("Callable[..., Provider]", get_model)
+        try:
+            return open_it(
+                self._model_name,
+                config=_base_config(self.settings),
+                base_url=self.settings.base_url,
+                api_key=self.settings.api_key,
+                memoize=False,
+                **self.settings.provider_args,
+                **self._objects,
+            )
+        except (PrerequisiteError, ImportError) as error:
+            raise MissingError(unopened(self.name, error)) from error
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{self.name} is no model for inspect: {error}") from error
+
+    def _watch(self, opened: Provider) -> str | None:
+        """Hooks into the client of a provider, so that the guard sees each request's address.
+
+        Returns the address, None for a provider that shows none.
+        """
+        from medical_tasks.models.wire import asks_guard
+
+        client = getattr(opened.api, "client", None)
+        base_url, http = getattr(client, "base_url", None), getattr(client, "_client", None)
+        hooks = getattr(http, "event_hooks", None)
+        if base_url is None or http is None or hooks is None:
+            return None
+        url = str(base_url).rstrip("/")
+        check_base_url(url)
+        http.event_hooks = {
+            "request": [*hooks["request"], asks_guard(url, self.purpose)],
+            "response": [*hooks["response"], _note_headers],
+        }
+        return url
+
+    def _check_guard(self) -> None:
+        """Refuses text of credentialed data where it could leave this machine unseen."""
+        from medical_tasks.models.wire import quiet_requests
+
+        if self.endpoint is None or not policy.protecting():
+            return
+        quiet_requests()
+        logging.getLogger("inspect_ai").setLevel(logging.ERROR)  # its warnings quote errors
+        if not self._visible or _passes_on():
+            policy.require_visible_endpoint(self.name, self.purpose)
+        policy.require_endpoint(self.endpoint, self.purpose)
+        proxy = _proxy_for(self.endpoint)
+        if proxy is not None:
+            policy.require_endpoint(proxy, f"proxy on the way to the {self.purpose}")
+
+    def close(self) -> None:
+        """Ends the connections."""
+        if self._opened is not None:
+            closing = self._opened.api.aclose()
+            asyncio.run_coroutine_threadsafe(closing, shared_loop()).result()
+        self._opened = None
+
+
+class InspectClient:
+    """One call after another to an opened model, in `shared_loop`."""
+
+    def __init__(
+        self, model: Provider, settings: InspectSettings, adaptations: Adaptations, *, where: str
+    ) -> None:
+        self._model = model
+        self._settings = settings
+        self._adaptations = adaptations  # what the provider refused so far
+        self._where = where
+        self._provider = str(model).partition("/")[0]
+
+    async def answer(self, request: Request, spending: Spending | None = None) -> Answer:
+        """Asks for a text; raises `CallFailed` when it gets none.
+
+        A provider that refuses one of the suite's own settings is asked without it.
+        """
+        meant = self._settings.asked(request)
+        while True:
+            changes = dict(self._adaptations.changes)
+            sent = self._adaptations.applied(meant)
+            config = _call_config(sent)
+            try:
+                output, seen = await self._call(request.messages, config, spending)
+            except CallFailed as failed:
+                if not self._adaptations.learn(sent, failed.refused):
+                    raise refused_setting(meant, failed) from failed
+                self._adaptations.tell(self._where)
+                continue
+            adapted = {name: change for name, change in changes.items() if name in meant}
+            if self._provider not in IN_PROCESS:
+                adapted |= inspect_reply.left_out(self._model.config.merge(config), seen)
+            return inspect_reply.to_answer(request, output, seen, adapted)
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        logprobs: int | None = None,
+        extra: Mapping[str, object] | None = None,
+        spending: Spending | None = None,
+    ) -> Completion:
+        """Asks for one answer, with what the provider says of its tokens."""
+        fewest = _FEWEST_TOKENS.get(self._provider, 1)
+        asked = {"logprobs": None if logprobs is None else True, "top_logprobs": logprobs}
+        longest = max(max_tokens, fewest) + self._settings.budget
+        config = _call_config({"max_tokens": longest, **asked, **(extra or {})})
+        output, _ = await self._call(messages, config, spending)
+        return inspect_reply.to_completion(output)
+
+    async def _call(
+        self, messages: Sequence[Message], config: GenerateConfig, spending: Spending | None
+    ) -> tuple[ModelOutput, inspect_reply.Seen]:
+        """Asks, within what may be spent: inspect does not say how often it repeats a request."""
+        if spending is None:
+            return await self._sent(messages, config)
+        if not await spending.admit():
+            raise CallFailed(SPENT, "refused before it was sent", attempts=0)
+        try:
+            output, seen = await self._sent(messages, config)
+        except BaseException as error:
+            nobody = isinstance(error, CallFailed) and error.reason == "connection"
+            spending.settle(None, free=nobody)
+            raise
+        spending.settle(inspect_reply.to_completion(output))
+        return output, seen
+
+    async def _sent(
+        self, messages: Sequence[Message], config: GenerateConfig
+    ) -> tuple[ModelOutput, inspect_reply.Seen]:
+        chat = encodable_chat(messages)
+        seen = inspect_reply.Seen()
+        _SEEN.set(seen)
+        try:
+            async with asyncio.timeout(self._settings.total_time):
+                with _noting(seen):
+                    output = await self._model.generate(_chat(chat), config=config, cache=False)
+        except Exception as error:  # each provider raises its own library's
+            sent = [message["content"] for message in chat]
+            raise inspect_reply.to_failure(error, sent=sent) from None
+        inspect_reply.check_output(output)
+        return output, seen
+
+
+def shared_loop() -> asyncio.AbstractEventLoop:
+    """The loop of all models behind inspect in this process, whose limits of connections they share.
+
+    It runs on a thread of its own, which ends with the process.
+    """
+    with _STARTING:
+        return _loop_of(os.getpid())
+
+
+_STARTING: Final = threading.Lock()
+
+
+@functools.cache
+def _loop_of(process: int) -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="inspect calls", daemon=True).start()
+    return loop
+
+
+async def check_reachable(url: str, tries: int) -> None:
+    """Finds out, before it is sent any text, whether a server is there; not where a proxy leads to it."""
+    if not url.startswith(("http://", "https://")) or _proxy_for(url) is not None:
+        return
+    troubles = await unreachable([url], tries)
+    if troubles:
+        ended = f"; given up after {tries} attempts" if tries > 1 else ""
+        raise CallFailed("connection", troubles[url] + ended, attempts=tries, every_call=True)
+
+
+def _noting(seen: inspect_reply.Seen) -> AbstractContextManager[None]:
+    """Has inspect hand the events of a call to `seen`, and not keep them as long as the process lives."""
+    try:
+        from inspect_ai.model._model import use_model_event_sink
+    except ImportError:  # a version without: then less is known of a reply
+        return contextlib.nullcontext()
+    return use_model_event_sink(seen)
+
+
+async def _note_headers(response: object) -> None:
+    seen = _SEEN.get()
+    headers = getattr(response, "headers", {})
+    if seen is not None and "x-inference-provider" in headers:
+        seen.headers = {"x-inference-provider": headers["x-inference-provider"]}
+
+
+def _from_environment(url: str) -> bool:
+    """Says whether a variable such as OPENAI_BASE_URL names an address in place of the provider's."""
+    return any(
+        name.endswith("_BASE_URL") and text.rstrip("/") == url for name, text in os.environ.items()
+    )
+
+
+def _passes_on() -> bool:
+    """Says whether inspect would hand requests to others: hooks of other packages, telemetry."""
+    try:
+        from inspect_ai.hooks._hooks import get_all_hooks
+    except ImportError:  # a version where this cannot be told
+        return True
+    return "INSPECT_TELEMETRY" in os.environ or any(hook.enabled() for hook in get_all_hooks())
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that a provider's client takes for an address, this machine's included."""
+    address = read_address(url)
+    if address is None or urllib.request.proxy_bypass(address.host):
+        return None
+    proxies = urllib.request.getproxies()
+    return proxies.get(address.scheme) or proxies.get("all")
+
+
+def _call_config(settings: Mapping[str, object]) -> GenerateConfig:
+    """The settings of one call, under the suite's names."""
+    from inspect_ai.model import GenerateConfig
+
+    named = {"stop_seqs" if name == "stop" else name: value for name, value in settings.items()}
+    return GenerateConfig(**cast("Mapping[str, None]", named))
+
+
+def _base_config(settings: InspectSettings) -> GenerateConfig:
+    from inspect_ai.model import GenerateConfig
+
+    unknown = [name for name in settings.lasting if name not in GenerateConfig.model_fields]
+    if unknown:
+        raise UsageError(
+            f"the installed inspect_ai does not know {', '.join(unknown)}. Leave it out, or install "
+            f"a newer one: {install_command('inspect')}"
+        )
+    adaptive = {"adaptive_connections": settings.adaptive} if settings.adaptive else {}
+    return GenerateConfig(
+        **cast("Mapping[str, None]", {**settings.lasting, **adaptive}),
+        batch=_batch_config(settings) if settings.batch else None,
+        max_retries=settings.max_retries,
+        timeout=max(1, round(settings.total_time)),
+        attempt_timeout=max(1, round(settings.timeout)),
+        max_connections=None if settings.adaptive else settings.concurrency,
+    )
+
+
+def _batch_config(settings: InspectSettings) -> BatchConfig:
+    from inspect_ai.model import BatchConfig
+
+    return BatchConfig(
+        size=settings.concurrency,  # a batch is sent when no more questions come
+        max_size=settings.batch_size,
+        send_delay=settings.batch_poll,
+        tick=settings.batch_poll,
+    )
+
+
+def _chat(messages: Sequence[Message]) -> list[ChatMessage]:
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+
+    kinds: Mapping[str, Callable[..., ChatMessage]] = {
+        "system": ChatMessageSystem,
+        "user": ChatMessageUser,
+        "assistant": ChatMessageAssistant,
+    }
+    return [kinds[message["role"]](content=message["content"]) for message in messages]
+
+
+def open_inspect(name: str, *, options: Mapping[str, str], what: str = "model") -> InspectModel:
+    """Opens `inspect/PROVIDER/MODEL`. Nothing is sent yet.
+
+    Asking the guard is up to the caller.
+    """
+    provider, slash, model = name.removeprefix(PREFIX).partition("/")
+    if not name.startswith(PREFIX) or not provider or not slash or not model:
+        raise UsageError(
+            f"a {what} behind inspect is named inspect/<provider>/<model>, got {name!r}."
+        )
+    if importlib.util.find_spec("inspect_ai") is None:
+        raise MissingError(
+            f"{name} needs inspect_ai, which is not installed: {install_command('inspect')}"
+        )
+    return InspectModel(name, read_settings(name, options, what=what), purpose=what)
