@@ -11,8 +11,8 @@ The project registers its own in the same way, by entry points of an installed p
 
 A package that is not installed is named by `--plugin` before a verb, or in `MEDICAL_TASKS_PLUGINS`:
 a module, the folder of a package, or of a project whose `pyproject.toml` or `setup.cfg` declares
-the entry points, or a YAML file that describes a benchmark. Without declared ones, what counts are the names of `NAMES` in the package or its
-`spec` module.
+the entry points, or a YAML file that describes a benchmark (docs/benchmark_of_your_own.md). Without
+declared ones, what counts are the names of `NAMES` in the package or its `spec` module.
 
 What another package registers can fail without harm to the rest: it is left out with a note, and
 `problems` says why. An error that its code raises later is told as that package's (`telling`).

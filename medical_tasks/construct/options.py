@@ -114,7 +114,8 @@ class NewBenchmark(Options):
     """
 
     name: Annotated[
-        str, Option("small letters, digits and _, such as first_aid", metavar="NAME", positional=True)
+        str,
+        Option("small letters, digits and _, such as first_aid", metavar="NAME", positional=True),
     ]
     yaml: Annotated[bool, Option("a YAML file and a table (the default)")] = False
     package: Annotated[bool, Option("a Python package with an entry point and a test")] = False

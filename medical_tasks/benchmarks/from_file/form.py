@@ -28,7 +28,13 @@ Kind = Literal["exact", "choice", "number", "rubric"]
 Text = Annotated[Plain, Field(min_length=1, max_length=300)]
 Column = Annotated[Plain, Field(min_length=1, max_length=80)]
 
-GUIDE: Final = "docs/benchmark_of_your_own.md shows a whole one; so does medical-tasks new-benchmark."
+GUIDE: Final = (
+    "docs/benchmark_of_your_own.md shows a whole one; so does medical-tasks new-benchmark."
+)
+SLOT: Final = re.compile(r"\{(\w+)\}")
+"""A column in the instructions."""
+_RIGHT: Final = frozenset({"answer", "accepted", "low", "high", "criteria"})
+"""What rows have of the right answer."""
 NAME: Final = r"^[a-z][a-z0-9_]{1,47}$"
 _ENDINGS: Final[dict[Kind, str]] = {
     "exact": "{question}\n\nEnd with a line of the form: Answer: ...",
@@ -55,7 +61,7 @@ class Columns(Form):
     answer: Column = "answer"
     choices: Column | list[Column] = "choices"
     criteria: Column = "criteria"
-    groups: list[Column] = []
+    groups: list[Column] = Field(default_factory=list)
     cluster: Column = ""
 
 
@@ -145,7 +151,8 @@ def _hint(problem: str) -> str:
     if rule != "is no field of this form":
         return ""
     outer, _, name = where.rpartition(", ")
-    known = {"columns": Columns, "tolerance": Tolerance}.get(outer, Described).model_fields
+    forms: dict[str, type[Form]] = {"columns": Columns, "tolerance": Tolerance}
+    known = forms.get(outer, Described).model_fields
     return f"{did_you_mean(name, known)} It takes: {', '.join(known)}."
 
 
@@ -154,7 +161,9 @@ def _contradiction(form: Described, content: dict[str, object]) -> str:
     only = {"tolerance": "number", "fold_case": "exact"}
     for name, kind in only.items():
         if name in content and form.answer != kind:
-            return f"{name}: is for answer: {kind} alone, and answer is {form.answer}. Leave it out."
+            return (
+                f"{name}: is for answer: {kind} alone, and answer is {form.answer}. Leave it out."
+            )
     if form.licence not in licence_names():
         known = ", ".join(licence_names())
         return f"licence: must be one of {known}, got {form.licence!r}. Write other for any other."
@@ -165,6 +174,24 @@ def _contradiction(form: Described, content: dict[str, object]) -> str:
             "columns, id: credentialed questions need a column of ids, since a hash of the question "
             "would stand in results. Name one."
         )
-    if not re.search(r"\{\w+\}", form.asked):
+    return _misused(form)
+
+
+def _misused(form: Described) -> str:
+    """A column that stands where it cannot; "" where none does."""
+    slots = SLOT.findall(form.asked)
+    if not slots:
         return "instructions: must have a column in braces, such as {question}, got none."
+    right = _RIGHT | {form.columns.answer, form.columns.criteria}
+    if shown := sorted(right & set(slots)):
+        return (
+            f"instructions: {{{shown[0]}}} says what is right, which a model must not see. Leave it "
+            "out, or rename the column if it is another."
+        )
+    taken = right | {"id", "question", "choices", "cluster", form.columns.question}
+    if grouped := sorted(taken & set(form.columns.groups)):
+        return (
+            f"columns, groups: {grouped[0]} has a meaning of its own, and figures are not broken "
+            "down by it. Leave it out, or rename the column if it is another."
+        )
     return ""

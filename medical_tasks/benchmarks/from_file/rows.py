@@ -8,9 +8,9 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
-from medical_tasks.benchmarks.from_file.form import Described
+from medical_tasks.benchmarks.from_file.form import SLOT, Described
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.io.cells import plain
 from medical_tasks.io.columns import Column
@@ -18,7 +18,6 @@ from medical_tasks.io.tables import Table, TableRow, cell_text, folded, has_colu
 from medical_tasks.io.untrusted import finite, shown
 from medical_tasks.spec import Row
 
-SLOT: Final = re.compile(r"\{(\w+)\}")
 LETTERS: Final = "ABCDEFGHIJ"
 _RECORD: Final = '{"id": "1", "question": "...", "answer": "..."}'
 _PARTS: Final = re.compile(r"\s*(?:\n|\|)\s*")
@@ -93,9 +92,13 @@ def read_rows(form: Described, path: Path, holds: Callable[[Row], bool]) -> Iter
         knows=has_columns(*names, numbers=numbers),
         missing="It is the file that the YAML names: put it beside, or correct the key file.",
     )
-    reader = _Reader(form, _known(table))
+    reader, known = _Reader(form, _known(table)), dict[object, str]()
     for row in table.rows:
         made = reader.row(row)
+        first = known.setdefault(made["id"], row.at)
+        if first != row.at:
+            column = form.columns.id or form.columns.question
+            raise reader.wrong(row, column, f"must be unique, and is that of {first} too")
         if not holds(made):
             raise reader.wrong(
                 row,
@@ -114,11 +117,20 @@ def _needed(form: Described) -> list[str]:
         "rubric": [columns.criteria],
     }
     named = [columns.id, columns.question, columns.answer, columns.cluster]
-    return list(dict.fromkeys(filter(None, [*named, *kinds.get(form.answer, ()), *more_columns(form)])))
+    return list(
+        dict.fromkeys(filter(None, [*named, *kinds.get(form.answer, ()), *more_columns(form)]))
+    )
 
 
 def _known(table: Table) -> Collection[str]:
     return table.columns or {name for row in table.rows for name in row.cells}
+
+
+class Criterion(TypedDict):
+    """A line of a rubric."""
+
+    text: str
+    points: float
 
 
 class _Reader:
@@ -169,7 +181,9 @@ class _Reader:
         """The parts of a cell: of a list, or of a text with | or line ends between."""
         value = self.cell(row, column)
         parts: Iterable[object] = (
-            map(cell_text, value) if isinstance(value, list) else _PARTS.split(self.text(row, column))
+            map(cell_text, value)
+            if isinstance(value, list)
+            else _PARTS.split(self.text(row, column))
         )
         found = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
         if not found:
@@ -179,7 +193,11 @@ class _Reader:
     def wrong(self, row: TableRow, column: str, rule: str, value: object = ...) -> UsageError:
         """The error about a cell; what is credentialed is not quoted."""
         quoted = value is not ... and self.form.access == "open"
-        got = f", got {shown(value if isinstance(value, str | list | dict) else str(value))}" if quoted else ""
+        got = (
+            f", got {shown(value if isinstance(value, str | list | dict) else str(value))}"
+            if quoted
+            else ""
+        )
         return UsageError(f"{row.place(column)}: {rule}{got}. Correct the cell, and build again.")
 
     def _exact(self, row: TableRow) -> dict[str, object]:
@@ -224,7 +242,7 @@ class _Reader:
             raise self.wrong(row, column, "must have a criterion with points above 0", value)
         return {"answer": self.text(row, self.form.columns.answer), "criteria": criteria}
 
-    def _criterion(self, row: TableRow, part: object) -> dict[str, str | float]:
+    def _criterion(self, row: TableRow, part: object) -> Criterion:
         """A criterion of a line such as `5: names the emergency number`, or of a record."""
         if isinstance(part, Mapping):
             part = f"{part.get('points')}: {part.get('text') or ''}"
