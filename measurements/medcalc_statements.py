@@ -1,7 +1,7 @@
 """How well MedCalc-Bench's `accuracy` reads what a reply states: over 20,000 statements.
 
     python -m measurements.medcalc_statements                    prints the table
-    python -m measurements.medcalc_statements --write            puts it into docs/medcalc_scoring.md
+    python -m measurements.medcalc_statements --write            puts it into measurements/README.md
     python -m measurements.medcalc_statements --misses KIND      prints the misread replies of a kind
     python -m measurements.medcalc_statements --half held-out    counts one half of the forms
     python -m measurements.medcalc_statements --author second    counts another author's forms
@@ -51,7 +51,7 @@ from medical_tasks.benchmarks.medcalc_bench.official import official_decision
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-DOCUMENT: Final = ROOT / "docs" / "medcalc_scoring.md"
+DOCUMENT: Final = ROOT / "measurements" / "README.md"
 BEGIN, END = "<!-- statements: begin -->", "<!-- statements: end -->"
 SEED: Final = 55
 
