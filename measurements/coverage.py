@@ -4,8 +4,8 @@
 
 Each row of the table is a kind of data with an interval, each cell a number of items; it gives the
 smallest and largest coverage over true values of 0.02, 0.2, 0.5 and 0.9 (shares, or counts an
-answer). `--write` puts it into docs/how_sure.md, and every cell with its mean width, and how often
-the truth lay below and above the interval, into docs/pictures/coverage.csv. A cell is weak, and
+answer). `--write` puts it into measurements/README.md, and every cell with its mean width, and how
+often the truth lay below and above the interval, into docs/pictures/coverage.csv. A cell is weak, and
 marked, if from 60 items on it covers less than 93 or more than 98 %.
 
 Below the intervals of the suite stand those that other harnesses print for the same data: value ±
@@ -31,7 +31,7 @@ from medical_tasks.scoring.means import mean_interval, proportion_interval, rati
 from medical_tasks.scoring.paired import paired_bootstrap
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-PAGE: Final = ROOT / "docs" / "how_sure.md"
+PAGE: Final = ROOT / "measurements" / "README.md"
 CELLS: Final = ROOT / "docs" / "pictures" / "coverage.csv"
 BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 ITEMS: Final = (20, 60, 200, 1000)

@@ -1,4 +1,4 @@
-"""How often `errors` finds the type of a planted error: the tables of docs/medcalc_errors.md.
+"""How often `errors` finds the type of a planted error: the table of measurements/README.md.
 
     python -m measurements.medcalc_errors [--seed 2024] [--rows 275]        prints the tables
     python -m measurements.medcalc_errors --write                         and puts them into the document
@@ -30,7 +30,7 @@ from medical_tasks.calculators import CalculatorInputError, Result, find
 from medical_tasks.calculators.inputs import Choice
 from medical_tasks.construct.fresh import fresh_rows
 
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "medcalc_errors.md"
+DOCUMENT = Path(__file__).resolve().parents[1] / "measurements" / "README.md"
 BEGIN, END = "<!-- planted: begin -->", "<!-- planted: end -->"
 LAYOUTS = ("numbered", "paragraph", "table", "bullets", "json", "narrative")
 TRUTHS = ("A", "B", "C", "none")

@@ -1,4 +1,4 @@
-"""How often MedCalc-Bench's `accuracy` and the authors' decision are fooled: the tables of docs/medcalc_scoring.md.
+"""How often MedCalc-Bench's `accuracy` and the authors' decision are fooled: the tables of measurements/README.md.
 
     python measurements/medcalc_reading.py             prints the tables
     python measurements/medcalc_reading.py --write     and puts them into the document
@@ -27,7 +27,7 @@ from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.calculators import find
 from medical_tasks.construct.fresh import fresh_rows
 
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "medcalc_scoring.md"
+DOCUMENT = Path(__file__).resolve().parents[1] / "measurements" / "README.md"
 BEGIN, END = "<!-- forms: begin -->", "<!-- forms: end -->"
 SEED = 20
 

@@ -1,7 +1,7 @@
 """How well MedCalc-Bench's `accuracy` reads what a reply states: over 20,000 statements.
 
     python -m measurements.medcalc_statements                    prints the table
-    python -m measurements.medcalc_statements --write            puts it into docs/medcalc_scoring.md
+    python -m measurements.medcalc_statements --write            puts it into measurements/README.md
     python -m measurements.medcalc_statements --misses KIND      prints the misread replies of a kind
     python -m measurements.medcalc_statements --half held-out    counts one half of the forms
     python -m measurements.medcalc_statements --author second    counts another author's forms
@@ -15,8 +15,8 @@ states the gold. A form of the wrong side mentions the gold and states another v
 
 Wrong forms are `plain` where language models write them, and `contrived` where an adversary would.
 The forms fall into two halves by a hash of their text, so that a reader of answers can be developed
-on one half and measured on the other. The other authors did not know the reader,
-and the fourth's forms were never used to develop it.
+on one half and measured on the other. The second to fourth authors did not know the reader. The
+fifth did, and had not run it on the forms when they were written.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from medical_tasks.benchmarks.medcalc_bench.official import official_decision
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-DOCUMENT: Final = ROOT / "docs" / "medcalc_scoring.md"
+DOCUMENT: Final = ROOT / "measurements" / "README.md"
 BEGIN, END = "<!-- statements: begin -->", "<!-- statements: end -->"
 SEED: Final = 55
 
@@ -60,12 +60,13 @@ Manner = Literal["plain", "contrived"]
 Expected = Literal["right", "another value", "no value", "another value or none"]
 Half = Literal["development", "held-out"]
 HALVES: Final[Sequence[Half]] = ("development", "held-out")
-Author = Literal["first", "second", "third", "fourth"]
+Author = Literal["first", "second", "third", "fourth", "fifth"]
 AUTHORS: Final[Mapping[Author, str]] = {
     "first": "statement_forms.json",
     "second": "statement_forms_second.json",
     "third": "statement_forms_third.json",
     "fourth": "statement_forms_fourth.json",
+    "fifth": "statement_forms_fifth.json",
 }
 """The files of forms by author."""
 

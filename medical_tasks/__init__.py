@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         load,
         merge,
         meta,
+        new_benchmark,
         plan,
         purge,
         report,
@@ -59,7 +60,7 @@ __all__ = [
     "construct_benchmark", "correlate", "dataset_path", "decompose", "doctor", "error_report",
     "export", "forecast", "gate", "import_run", "judge_check", "keep_leaderboard", "launch",
     "leakcheck", "load", "merge",
-    "meta", "metric_path", "plan", "purge", "report", "run", "score", "score_text",
+    "meta", "metric_path", "new_benchmark", "plan", "purge", "report", "run", "score", "score_text",
     "submit_eval_results", "submit_shared_task", "submit_space", "tasks", "umls_build",
     "umls_find", "verify",
 ]  # fmt: skip

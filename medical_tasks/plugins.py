@@ -11,8 +11,8 @@ The project registers its own in the same way, by entry points of an installed p
 
 A package that is not installed is named by `--plugin` before a verb, or in `MEDICAL_TASKS_PLUGINS`:
 a module, the folder of a package, or of a project whose `pyproject.toml` or `setup.cfg` declares
-the entry points. Without declared ones, what counts are the names of `NAMES` in the package or its
-`spec` module.
+the entry points, or a YAML file that describes a benchmark (docs/benchmark_of_your_own.md). Without
+declared ones, what counts are the names of `NAMES` in the package or its `spec` module.
 
 What another package registers can fail without harm to the rest: it is left out with a note, and
 `problems` says why. An error that its code raises later is told as that package's (`telling`).
@@ -28,7 +28,7 @@ import tomllib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from configparser import ConfigParser
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -52,6 +52,7 @@ Rows = Callable[[str, Mapping[str, int]], Iterable[Row]]
 Kind = TypeVar("Kind")
 
 OWN_PACKAGE: Final = "medical-tasks"
+_YAML: Final = (".yaml", ".yml")
 VARIABLE: Final = "MEDICAL_TASKS_PLUGINS"
 NAMES: Final[Mapping[str, Group]] = {
     "BENCHMARK": "medical_tasks.benchmarks",
@@ -127,11 +128,29 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class _Described:
+    """A benchmark that a YAML file describes, in place of an entry point."""
+
+    path: Path
+    name: str
+    group: Group = "medical_tasks.benchmarks"
+
+    @property
+    def module(self) -> str:
+        """What stands for a module's name; no code is of it."""
+        return str(self.path)
+
+    def load(self) -> object:
+        """Makes the benchmark."""
+        return load("medical_tasks.benchmarks.from_file.spec:made_from")(self.path)
+
+
+@dataclass(frozen=True)
 class _Registration:
     """An entry point and whose it is."""
 
     package: Package
-    entry: EntryPoint
+    entry: EntryPoint | _Described
 
 
 _problems: dict[str, list[Problem]] = {}
@@ -322,7 +341,7 @@ def _foreign(group: Group, places: str) -> tuple[_Registration, ...]:
     for place in filter(None, places.split(os.pathsep)):
         try:
             found += [each for each in _declared(place) if each.entry.group == group]
-        except UsageError as error:
+        except (UsageError, MissingError) as error:
             _record(Problem(place, Package(VARIABLE), str(error)))
     names = {each.package.name for each in found} | {OWN_PACKAGE}
     installed = [_Registration(_owner(entry), entry) for entry in entry_points(group=group)]
@@ -344,6 +363,8 @@ def _absolute(place: str) -> str:
 def _declared(place: str) -> tuple[_Registration, ...]:
     """Makes a package that is not installed importable, and finds what it registers."""
     path = Path(place).expanduser()
+    if path.suffix in _YAML:
+        return (_of_yaml(path),)
     if path.is_dir():
         if (path / "pyproject.toml").is_file() or (path / "setup.cfg").is_file():
             return _of_project(path)
@@ -359,9 +380,16 @@ def _declared(place: str) -> tuple[_Registration, ...]:
     if not all(part.isidentifier() for part in parts) or find_spec(parts[0]) is None:
         raise UsageError(
             f"plugin {place}: no such folder, and no module of this name can be imported. "
-            "Name a module, or the folder of a package or project."
+            "Name a module, the folder of a package or project, or a YAML file."
         )
     return _of_module(name)
+
+
+def _of_yaml(path: Path) -> _Registration:
+    """The benchmark that a YAML file describes; it is made at once, so that a bad file is told."""
+    described = _Described(path, path.stem)
+    made = described.load()
+    return _Registration(Package(path.name), replace(described, name=getattr(made, "name", "")))
 
 
 def _importable(folder: Path) -> None:

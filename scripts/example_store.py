@@ -11,7 +11,7 @@ the answers are to, built by `medical-tasks build`: medcalc_bench (v1.0 and corr
 Each file's answers become a run that is marked as imported, its package one without their texts and without figures of a judge. The
 package is verified by scoring again, and takes the place of the entries of published answers that the store has; all others stay.
 First the decisions that MedCalc-Bench's authors recorded beside the answers are compared with `accuracy_official`. The tables of
-`docs/real_models.md` and `docs/validity.md` are written from the packages.
+`measurements/README.md` are written from the packages.
 """
 
 from __future__ import annotations
@@ -53,11 +53,7 @@ from medical_tasks.spec import Item, TaskSpec
 ROOT = Path(__file__).resolve().parents[1]
 CATALOGUE = Path(__file__).with_name("published_answers.json")
 STORE = ROOT / "space" / "example-store"
-TABLES = {
-    "medcalc": ROOT / "docs" / "real_models.md",
-    "notes": ROOT / "docs" / "real_models.md",
-    "labels": ROOT / "docs" / "validity.md",
-}
+TABLES = dict.fromkeys(("medcalc", "notes", "labels"), ROOT / "measurements" / "README.md")
 LONGEST_QUOTE = 8  # words in a row that a package may share with an answer
 ASKED = ("Calculator Name", "Patient Note", "Question")  # what prompts name of a row
 FAILED = "[FAILED]"  # in place of a note

@@ -21,7 +21,7 @@ import medical_tasks.api as api
 import medical_tasks.options as declared
 from medical_tasks.cli.entry import main, verbs
 from medical_tasks.cli.parser import loaded, read
-from medical_tasks.construct.options import Decompose
+from medical_tasks.construct.options import Decompose, NewBenchmark
 from medical_tasks.errors import UsageError
 from medical_tasks.importing.options import Import
 from medical_tasks.lab.options import Audit, Correlate, Errors, Meta
@@ -63,6 +63,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("leakcheck", declared.Leakcheck, set(), set()),
     ("merge", declared.Merge, set(), set()),
     ("meta", Meta, set(), set()),
+    ("new_benchmark", NewBenchmark, set(), set()),
     ("plan", declared.Plan, set(), set()),
     ("purge", declared.Purge, set(), set()),
     ("report", declared.Report, {"open"}, set()),  # a browser is for a person

@@ -87,6 +87,7 @@ def test_it_has_the_package_the_hub_folders_and_nothing_else(unpacked: Path) -> 
     top = {path.name for path in unpacked.iterdir() if not path.name.endswith(".dist-info")}
     assert top == {"medical_tasks"}
     assert (unpacked / "medical_tasks" / "py.typed").is_file()
+    assert (unpacked / "medical_tasks" / "construct" / "skeleton" / "benchmark.yaml").is_file()
     for name in ("build.py", "README.md", "croissant.json"):
         assert (unpacked / "medical_tasks" / "hub_datasets" / "medcalc_bench" / name).is_file()
     for name in ("medcalc.py", "README.md", "requirements.txt", "app.py"):

@@ -89,6 +89,7 @@ __all__ = [
     "load",
     "merge",
     "meta",
+    "new_benchmark",
     "plan",
     "purge",
     "report",
@@ -1863,6 +1864,37 @@ def construct_benchmark(step: Construct) -> Report:
     from medical_tasks.construct.command import run as take_step
 
     return told(take_step, step)
+
+
+@public
+def new_benchmark(
+    name: str,
+    *,
+    yaml: bool = False,
+    package: bool = False,
+    out: StrPath | None = None,
+) -> list[Path]:
+    """Writes the skeleton of a benchmark of your own, which runs at once.
+
+    Args:
+        name: small letters, digits and _, such as first_aid.
+        yaml: a YAML file and a table (the default).
+        package: a Python package with an entry point and a test.
+        out: folder it is written into (default: this one).
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        MedicalTasksError: with the message of the command line, and what to do next.
+
+    Example:
+        mt.new_benchmark("first_aid")
+    """
+    from medical_tasks.construct.new_benchmark import write
+    from medical_tasks.construct.options import NewBenchmark
+
+    return write(made(NewBenchmark, locals()))
 
 
 @public

@@ -29,6 +29,7 @@ from medical_tasks.cli.parser import Read, declare, declared, read
 from medical_tasks.errors import (
     IncompleteError,
     MedicalTasksError,
+    MissingError,
     UsageError,
     did_you_mean,
     doing,
@@ -158,7 +159,7 @@ def _overview() -> str:
             lines += textwrap.wrap(shown, width, subsequent_indent=" " * 16)
     lines += [
         "",
-        "medical-tasks --plugin MODULE_OR_FOLDER VERB ... adds a package that is not installed.",
+        "medical-tasks --plugin PLACE VERB ... adds a module, folder or YAML file that is not installed.",
     ]
     lines += ["", "medical-tasks VERB --help says more of each. The shell completes names after:"]
     return "\n".join([*lines, '  eval "$(register-python-argcomplete medical-tasks)"'])
@@ -284,7 +285,7 @@ def _with_plugins(words: list[str]) -> int:
     try:
         with plugins.using(places):
             return main(words)
-    except UsageError as error:
+    except (UsageError, MissingError) as error:
         print(f"{styled('error:', 'red', stream=sys.stderr)} {error}", file=sys.stderr)
         return error.exit_code
 

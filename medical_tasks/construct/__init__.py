@@ -1,4 +1,4 @@
-"""Making benchmarks, and taking texts apart into statements.
+"""Making benchmarks, skeletons of them, and taking texts apart into statements.
 
 Benchmarks are made on notes of one's own, as the papers made theirs.
 """
@@ -8,6 +8,13 @@ from __future__ import annotations
 from medical_tasks.plugins import Verb
 
 VERBS = (
+    Verb(
+        name="new-benchmark",
+        group="Evaluate",
+        summary="write the skeleton of a benchmark of your own, which runs at once",
+        options="medical_tasks.construct.options:NewBenchmark",
+        run="medical_tasks.construct.new_benchmark:run",
+    ),
     Verb(
         name="decompose",
         group="Evaluate",

@@ -1,4 +1,4 @@
-"""What `construct` and `decompose` take."""
+"""What `construct`, `decompose` and `new-benchmark` take."""
 
 from __future__ import annotations
 
@@ -99,6 +99,29 @@ class Decompose(WithKqa, WithDocLens, WithJudge, WithTables, WithAttestation):
             "always are)"
         ),
     ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewBenchmark(Options):
+    """Write the skeleton of a benchmark of your own, with three invented questions.
+
+        medical-tasks new-benchmark first_aid
+        medical-tasks --plugin first_aid.yaml run --tasks first_aid --model baseline/reference
+
+    --yaml (the default) writes NAME.yaml, which says what is in NAME.csv, and takes no Python.
+    --package writes a folder NAME with a Python package that changes how answers are scored.
+    Nothing that is there is written over. docs/benchmark_of_your_own.md goes on from here.
+    """
+
+    name: Annotated[
+        str,
+        Option("small letters, digits and _, such as first_aid", metavar="NAME", positional=True),
+    ]
+    yaml: Annotated[bool, Option("a YAML file and a table (the default)")] = False
+    package: Annotated[bool, Option("a Python package with an entry point and a test")] = False
+    out: Annotated[
+        Path | None, Option("folder it is written into (default: this one)", metavar="DIR")
+    ] = None
 
 
 _Folder = Annotated[Path, Option("where all of it lies", metavar="FOLDER")]

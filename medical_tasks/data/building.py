@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medical_tasks._version import __version__
-from medical_tasks.data.cards import card_text, croissant_text, eval_text
 from medical_tasks.data.dataset_source import (
     DatasetSource,
     chosen_options,
@@ -117,6 +116,8 @@ def build_source(
             current = {
                 name: entry for name, entry in built.items() if entry.version == spec.version
             }
+            from medical_tasks.data.cards import card_text, croissant_text, eval_text  # yaml: slow
+
             # Only of what the folder holds: demo rows are nobody's leaderboard.
             leaderboards = eval_text(
                 spec, tasks, built={name: entry.splits for name, entry in current.items()}

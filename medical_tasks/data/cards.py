@@ -40,6 +40,11 @@ _outside = partial(packaged, __file__, "cards.json")
 """Croissant's context, the terms of specification 1.1 and those that mlcroissant expects; licences; what a gate asks."""
 
 
+def licence_names() -> tuple[str, ...]:
+    """The licences that cards can name; `other` stands for any other."""
+    return tuple(_outside()["licences"])
+
+
 def licence(name: str) -> Licence:
     """Looks a licence up by `DatasetSpec.licence`.
 
@@ -126,6 +131,7 @@ def card_text(source: DatasetSource, built: Mapping[str, BuiltConfig] | None = N
         terms=licence(source.spec.licence),
         built=built,
         configs=_configs(source, built),
+        example="demo" if "demo" in source.spec.configs else source.spec.default_config,
         rows_of=_rows,
         made_from=_made_from,
     )

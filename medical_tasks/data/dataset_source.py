@@ -18,7 +18,8 @@ from medical_tasks.data.upstream_source import blob_id
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.io.files import open_file, read_bytes
-from medical_tasks.spec import DatasetSpec, Row
+from medical_tasks.spec import DatasetSpec
+from medical_tasks.spec import Row as Row  # packages take it from here, beside `DatasetSource`
 
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
 

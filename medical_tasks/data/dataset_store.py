@@ -212,7 +212,7 @@ def _open(
     if spec is not None and built.version != spec.version:
         raise UsageError(
             f"{folder}: config {config} was built in version {built.version}, this suite reads "
-            f"{spec.version}. Build it again: medical-tasks build {spec.name} --config {config}"
+            f"{spec.version}. Build it again: {_building(spec, config)}"
         )
     names = split_names(built_split(folder, config, split, spec=spec))
     return {name: _file(folder, config, built.splits[name], spec) for name in names}
@@ -253,6 +253,12 @@ def _file(folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None
             f"{path}: has {rows} rows, the marker {MARKER} says {entry.rows}. Build it again."
         )
     return file
+
+
+def _building(spec: DatasetSpec, config: str) -> str:
+    """The command that builds a configuration; of a plugin's dataset, the one that it says."""
+    own = (step for step in spec.how_to_get if step.startswith("medical-tasks --plugin "))
+    return next(own, f"medical-tasks build {spec.name} --config {config}")
 
 
 def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:

@@ -236,14 +236,15 @@ def _prepare_models() -> None:
 
     original = Pipeline.evaluate
 
-    def evaluate(self: Pipeline) -> None:
+    def evaluate(self: Pipeline) -> object:
         self.model._cache = None
         if (
             getattr(self.model.config, "batch_size", 0) is None
             and not torch.accelerator.is_available()
         ):
             self.model.config.batch_size = CPU_BATCH
-        original(self)
+        returned: object = original(self)
+        return returned
 
     Pipeline.evaluate = evaluate
 

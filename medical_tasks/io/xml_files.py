@@ -19,6 +19,7 @@ from xml.parsers.expat import ErrorString
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.cells import workbook_text
+from medical_tasks.io.patterns import Pattern
 
 if TYPE_CHECKING:
     from openpyxl.cell import WriteOnlyCell
@@ -83,7 +84,7 @@ SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Of all parts of a workbook, unpacked; the largest of the files this is for has half a megabyte."""
 
 
-_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML: Final = Pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LIKE_A_SIGN: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 """Begins what programs read as the sign of that number; `_x005F_` is the underscore itself."""
 _MEND: Final = "Mend the cell or take the column out."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from medical_tasks._version import __version__
@@ -46,47 +46,28 @@ NOTES: Final = (
 
 
 def choose(checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -> dict[str, Any]:
-    """Compares checks (contents of `check.json`) by judge, and recommends one; `failed`.
+    """Compares checks of judges on the same pairs, and recommends one.
 
-    Why others have none.
+    The judge with the highest kappa is best. Those that are worse with statistical significance are
+    out; of the others, which the pairs cannot tell apart, the cheapest without cautions is taken.
+
+    Args:
+        checks: contents of `check.json`, by judge.
+        failed: why others have none.
     """
+    _require_same_pairs(checks)
     about: Mapping[str, Any] = next(
         iter(checks.values()), dict.fromkeys(("set", "source", "pairs", "clusters"))
     )
-    pairs = [
-        (each["set"], each["source"], each["labels"]["gold"], each["labels"]["cluster"])
-        for each in checks.values()
-    ]
-    for name, each in zip(checks, pairs, strict=True):
-        if each != pairs[0]:
-            raise UsageError(
-                f"{name}: is checked on other pairs than {next(iter(checks))}. Check it on the "
-                "same ones."
-            )
     view = next(
         view for view in VIEWS if all(check["figures"].get(view.key) for check in checks.values())
     )
     rows = {name: _row(check, view) for name, check in checks.items()}
     fit = [name for name, row in rows.items() if not row["against"]]
     fit.sort(key=lambda name: -float(rows[name]["kappa"]["value"]))
-    below = {
-        name: _below(checks[name]["labels"], checks[fit[0]]["labels"], view) for name in fit[1:]
-    }
-    for name, p in zip(below, holm([each["p_value"] for each in below.values()]), strict=True):
-        rows[name] |= {
-            "below": below[name] | {"p_value": p},
-            "against": "worse" if p <= ALPHA else "",
-        }
+    _mark_worse(rows, fit, checks, view)
     alike = [name for name in fit if not rows[name]["against"]]
-    by = (
-        "cost_usd"
-        if all(rows[name]["spent"]["cost_usd"] is not None for name in alike)
-        else "seconds"
-    )
-    spent = {name: rows[name]["spent"][by] for name in alike}
-    alike.sort(
-        key=lambda name: (bool(rows[name]["cautions"]), spent[name] is None, spent[name] or 0.0)
-    )
+    by = _sort_by_price(alike, rows)
     for name in alike[1:]:
         rows[name]["against"] = "alike"
     lost = {name: {"reason": reason, "against": "failed"} for name, reason in failed.items()}
@@ -103,6 +84,52 @@ def choose(checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -
         "cleaner": len({bool(rows[name]["cautions"]) for name in alike}) > 1,
     }
     return {**made, "conclusions": rendered("conclusions.jinja", **made).split("\n")}
+
+
+def _require_same_pairs(checks: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuses checks on different pairs, which say nothing of which judge is better."""
+    pairs = {
+        name: (check["set"], check["source"], check["labels"]["gold"], check["labels"]["cluster"])
+        for name, check in checks.items()
+    }
+    first = next(iter(pairs), "")
+    for name in pairs:
+        if pairs[name] != pairs[first]:
+            raise UsageError(
+                f"{name}: is checked on other pairs than {first}. Check it on the same ones."
+            )
+
+
+def _mark_worse(
+    rows: Mapping[str, dict[str, Any]],
+    fit: Sequence[str],
+    checks: Mapping[str, Mapping[str, Any]],
+    view: View,
+) -> None:
+    """Says in the rows of all judges but the best, the first of `fit`, how far below it they are.
+
+    Several judges are compared with one, so that p-values are Holm's.
+    """
+    below = {
+        name: _below(checks[name]["labels"], checks[fit[0]]["labels"], view) for name in fit[1:]
+    }
+    for name, p in zip(below, holm([each["p_value"] for each in below.values()]), strict=True):
+        rows[name]["below"] = below[name] | {"p_value": p}
+        rows[name]["against"] = "worse" if p <= ALPHA else ""
+
+
+def _sort_by_price(names: list[str], rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """Sorts judges: without cautions first, then the cheaper; returns what was taken for the price.
+
+    That is money where it is known of all, else time.
+    """
+    priced = all(rows[name]["spent"]["cost_usd"] is not None for name in names)
+    by = "cost_usd" if priced else "seconds"
+    spent = {name: rows[name]["spent"][by] for name in names}
+    names.sort(
+        key=lambda name: (bool(rows[name]["cautions"]), spent[name] is None, spent[name] or 0.0)
+    )
+    return by
 
 
 def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:

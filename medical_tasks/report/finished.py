@@ -8,7 +8,6 @@ from pathlib import Path
 from medical_tasks.catalog import task_spec
 from medical_tasks.errors import IncompleteError
 from medical_tasks.io.output import tell
-from medical_tasks.judges.session import next_step as judge_step
 from medical_tasks.models.budget import SPENT
 from medical_tasks.models.opener import longer_context
 from medical_tasks.report.markdown import write_markdown
@@ -57,6 +56,8 @@ def report_results(folder: Path, *, next_step: str = AGAIN, stopped_by: str = ""
         if stopped_by and any(_is_spent(reason) for reason in reasons):
             next_step = STOPPED.format(ceilings=stopped_by)
         if next_step == AGAIN and all(reason.startswith("judge: ") for reason in reasons):
+            from medical_tasks.judges.session import next_step as judge_step  # slow
+
             next_step = judge_step(reasons)
         lasting = {
             name: said

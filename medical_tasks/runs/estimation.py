@@ -358,7 +358,7 @@ class _Tally:
         """Adds an item on which the metric is decided."""
         self.items += 1
         value = score.values[self.metric.name]
-        low, high = score.could_be(self.metric.name)
+        low, high = score.could_be(self.metric.name) if score.unclear else (value, value)
         if math.isnan(value):
             if not math.isnan(low):
                 self.joining.append(_Open(low, high, score.weight(self.metric)))

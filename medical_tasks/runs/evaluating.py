@@ -51,7 +51,6 @@ from medical_tasks.options import (
     parameters,
     read_settings,
 )
-from medical_tasks.runs.adjudicating import read_adjudication
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.runs.finishing import finish, score_responses
 from medical_tasks.runs.folder import (
@@ -609,6 +608,8 @@ def _adjudication(path: Path | None, task: TaskSpec, answered: AnsweredTask) -> 
             f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet "
             "has one answer to each. Leave it out."
         )
+    from medical_tasks.runs.adjudicating import read_adjudication  # readers of judges: slow
+
     return read_adjudication(path, task, answered.responses)
 
 

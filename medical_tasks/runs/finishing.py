@@ -18,7 +18,6 @@ from medical_tasks.guard.private_store import redact_reason, redact_row, redact_
 from medical_tasks.judges.base import Judging
 from medical_tasks.runs.calibrating import Answers, Calibration, Corrections
 from medical_tasks.runs.comparability import comparability
-from medical_tasks.runs.correcting import correct
 from medical_tasks.runs.estimation import Limits
 from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.judging import RunJudge, TaskJudge
@@ -185,6 +184,8 @@ class _Scoring:
             together = over_repeats(task.task, scores, unanswered)
             rows = _rows(task, block.items, together, scores, self.private)
             if self.judge is not None and self.calibration is not None:
+                from medical_tasks.runs.correcting import correct  # slow
+
                 # Where a judge is asked, all items are one block.
                 model = str(mapping(task.recipe.get("model")).get("name") or "")
                 answers = Answers(task.responses, model)

@@ -24,6 +24,7 @@ from typing import Any, Final, Literal, Required, TypeAlias, TypedDict
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.data.dataset_store import flush_to_disk
 from medical_tasks.errors import IncompleteError, MissingError, UsageError, system_reason
+from medical_tasks.io.arrow_columns import number_column, text_column
 from medical_tasks.io.files import read_text
 from medical_tasks.spec import UNANSWERED, Item, ItemScore, MetricSpec, TaskSpec
 
@@ -205,11 +206,9 @@ class ItemsFile:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        names = list(dict.fromkeys(columns)) or ["id"]
-        # Ids, groups and texts; every other column is a metric.
-        texts = {name for name in names if name in _TEXT_COLUMNS or name.startswith("group_")}
+        self._columns = list(dict.fromkeys(columns)) or ["id"]
         self._schema = pa.schema(
-            [(name, pa.string() if name in texts else pa.float64()) for name in names]
+            [(name, pa.string() if _is_text(name) else pa.float64()) for name in self._columns]
         )
         self._file = io.BytesIO()
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
@@ -218,14 +217,21 @@ class ItemsFile:
         """Takes rows, each with some of the columns."""
         import pyarrow as pa
 
-        self._writer.write_table(
-            pa.Table.from_pylist([dict(row) for row in rows], schema=self._schema)
-        )
+        columns = []
+        for name in self._columns:
+            cells = [row.get(name) for row in rows]
+            columns.append(text_column(cells) if _is_text(name) else number_column(cells))
+        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
 
     def content(self) -> memoryview:
         """The whole file; no rows can be added afterwards."""
         self._writer.close()
         return self._file.getbuffer()
+
+
+def _is_text(column: str) -> bool:
+    """Whether a column holds ids, groups or texts; every other one is a metric's."""
+    return column in _TEXT_COLUMNS or column.startswith("group_")
 
 
 def write_run(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from medical_tasks.io.patterns import Pattern
+
 _TAGS: Final = {"think": ("", "think(?:ing)?|thoughts?")} | {
     name: (r"(?<!\[)", name.replace("_", "[_ -]"))  # "[analysis]" is text
     for name in (
@@ -45,13 +47,13 @@ _MARKS: Final = {
     "end_header": r"\|start\|>assistant|\|message\|>",
     "open_turn": r"\|start\|>",
 }
-_MARK: Final = re.compile(
+_MARK: Final = Pattern(
     rf"[\[<◁＜](?:{'|'.join(f'(?P<{name}>{mark})' for name, mark in _MARKS.items())})",
     re.IGNORECASE,
 )
 # Reasoning without brackets, where a reply begins with it.
 _PLAIN: Final = tuple(
-    (re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE | re.MULTILINE))
+    (Pattern(opening, re.IGNORECASE), Pattern(closing, re.IGNORECASE | re.MULTILINE))
     for opening, closing in (
         (r"\s*analysis(?=[a-z])", "assistantfinal"),
         (r"\s*#{1,6} ?Thinking[ \r]*\n", r"^#{1,6} ?Final Response[ \r]*$"),

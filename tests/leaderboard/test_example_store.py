@@ -112,6 +112,16 @@ def test_the_tables_of_the_documents_are_the_stores() -> None:
         assert example_store.in_document(document, name, table) == document
 
 
+def test_the_short_table_of_the_documents_agrees_with_the_full_one() -> None:
+    def cells(text: str) -> list[list[str]]:
+        return [row.strip("| ").split(" | ") for row in text.splitlines() if "| medcalc_" in row]
+
+    shown = cells((ROOT / "docs" / "real_models.md").read_text(encoding="utf-8"))
+    full = cells(example_store.tables(STORE)["medcalc"])
+    assert len(shown) == 6
+    assert [row for row in shown if row not in [[*each[:3], each[5]] for each in full]] == []
+
+
 @needs_shared
 def test_the_store_fits_the_data_that_are_built_today(tmp_path: Path) -> None:
     for name, config, files in (

@@ -15,6 +15,8 @@ from datetime import date
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
+from medical_tasks.io.patterns import Pattern
+
 __all__ = [
     "DAYS_A_WEEK",
     "NO_UNIT",
@@ -81,7 +83,7 @@ _SIGNS: Final = {
 }
 _TABLE: Final = str.maketrans(_SIGNS)
 _RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_RAISED_RUN: Final = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]++")
+_RAISED_RUN: Final = Pattern("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]++")
 _LOWERED: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
 _LATEX_NESTED: Final = (
@@ -131,13 +133,13 @@ _MARKUP: Final = (
 )
 
 
-def _compiled(*rules: tuple[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern), text) for pattern, text in rules)
+def _compiled(*rules: tuple[str, str]) -> tuple[tuple[Pattern, str], ...]:
+    return tuple((Pattern(pattern), text) for pattern, text in rules)
 
 
 _NESTED: Final = _compiled(*_LATEX_NESTED)
 _FLAT: Final = _compiled(*_LATEX_SIGNS)
-_MARKS: Final = tuple((sign, re.compile(pattern), text) for sign, pattern, text in _MARKUP)
+_MARKS: Final = tuple((sign, Pattern(pattern), text) for sign, pattern, text in _MARKUP)
 
 
 def plain(text: str) -> str:
@@ -199,8 +201,8 @@ _MEASURE: Final = (
     rf"(?:\s?(?:/|\bper\b|×)\s?(?:{_UNIT_WORD}|[0-9.]+\s?m(?:\^?2)?|m\^?2|day|body)(?:\^?2\b|²)?)"
     r"{0,3}(?:\s{0,8}m\^?2\b|/1\.73)?(?![A-Za-z0-9])"
 )
-_SURFACE: Final = re.compile(r"(?<=/min)\s*/?\s*(?:1\.73)?\s*m\^?2$|/?\s*1\.73$")
-_POWER: Final = re.compile(r"(?:\^?([23])|²|³)$")
+_SURFACE: Final = Pattern(r"(?<=/min)\s*/?\s*(?:1\.73)?\s*m\^?2$|/?\s*1\.73$")
+_POWER: Final = Pattern(r"(?:\^?([23])|²|³)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,7 @@ def _backwards(words: str) -> str:
 
 
 _POINTS: Final = r"\s?-?\s?(?:points?\b|pts?\b\.?|criteri(?:a|on)\b)"
-_MINUS: Final = re.compile(
+_MINUS: Final = Pattern(
     r"""(?x) (?: (?<![\w)\]}%^])- | (?:^|(?<=[:(\["'=\n]))[ ]*-[ ]+ | \b(?:minus|negative)[ ] )\Z"""
 )
 _NUMBER: Final = rf"""
@@ -284,11 +286,11 @@ _OUT_OF: Final = (
     r"[0-9]{1,3}(?:\.5)?(?![0-9]|[.,/][0-9]|%)"
 )
 _MEASUREMENT, _SCORE = (
-    re.compile(rf"(?x:{_NUMBER})(?:{rest})?(?:{_POINTS}|\s?-?(?P<unit>{_MEASURE}))?")
+    Pattern(rf"(?x:{_NUMBER})(?:{rest})?(?:{_POINTS}|\s?-?(?P<unit>{_MEASURE}))?")
     for rest in (_QUOTIENT, _OUT_OF)
 )
-_ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
-_CALENDAR: Final = re.compile(
+_ITEM: Final = Pattern(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
+_CALENDAR: Final = Pattern(
     # A date, or a row of numbers that is a name: "the 4-2-1 rule".
     r"[0-9](?<![0-9/.-][0-9])(?:[0-9]{0,3}([-/.])[0-9]{1,2}\1[0-9]{2,4}|-[0-9]-[0-9])(?![0-9/])"
 )
@@ -297,12 +299,12 @@ _PLACES: Final = (
     "question item part figure table page row case patient bed room line equation eq eq. section "
     "option example criterion rule note no. number nr nr. version per"
 )
-_NUMBERED: Final = re.compile(
+_NUMBERED: Final = Pattern(
     # Backwards, so that it is tried once for each number.
     rf"[ \t:+-]*(?:{_backwards(_KINDS)})\b|[ \t+-]*(?:{_backwards(_PLACES)})\b|\s*\#"
 )
 """Before a number that is a name or a place in a series."""
-_NO_POINTS: Final = re.compile(r"(?i)\b(?:no|none of the)\s{1,2}(?:points?|criteria)\b")
+_NO_POINTS: Final = Pattern(r"(?i)\b(?:no|none of the)\s{1,2}(?:points?|criteria)\b")
 _REACH: Final = 14
 
 
@@ -318,16 +320,17 @@ def scores(text: str) -> list[Quantity]:
     return [Quantity(0.0, *nothing.span())] if nothing else quantities
 
 
-def _numbers(text: str, pattern: re.Pattern[str]) -> list[Quantity]:
+def _numbers(text: str, pattern: Pattern) -> list[Quantity]:
     small = _blank(_CALENDAR, _blank(_ITEM, text.lower()))
     quantities: list[Quantity] = []
     end = 0
     for match in pattern.finditer(small):
         before, start = end, match.start()
         end = match.end()
+        reach = small[max(before, start - _REACH) : start]
         minus = None
-        if small[start - 1 : start] in ("-", " "):
-            minus = _MINUS.search(small, max(before, start - _REACH), start)
+        if "-" in reach or reach.endswith(("minus ", "negative ")):
+            minus = _MINUS.search(small, start - len(reach), start)
             start = minus.start() if minus else start
         if match["name"] is None and not _NUMBERED.match(
             small[max(0, start - _REACH) : start][::-1]
@@ -337,7 +340,7 @@ def _numbers(text: str, pattern: re.Pattern[str]) -> list[Quantity]:
     return quantities[-MAX_QUANTITIES:]
 
 
-def _blank(pattern: re.Pattern[str], text: str) -> str:
+def _blank(pattern: Pattern, text: str) -> str:
     """The text with blanks in place of what the pattern matches; all other places stay."""
     return pattern.sub(lambda match: " " * len(match[0]), text)
 
@@ -351,7 +354,7 @@ def _value(match: re.Match[str]) -> float:
     elif match["comma"]:
         digits = digits.replace(",", ".")
     value = float(f"{digits}e{match['short'] or match['long'] or 0}")
-    if match.re is _MEASUREMENT:
+    if "over" in match.re.groupindex:
         over, under, divisor = match.group("over", "under", "divisor")
         value = value + int(over) / int(under) if over else value / float(divisor or 1)
     return value
@@ -372,8 +375,8 @@ _WORDS: Final = {word: value for value, word in enumerate(NUMBER_WORDS)} | {
     word: 10 * value for value, word in enumerate(_TENS, start=2)
 }
 _WORD: Final = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})\b"
-_LETTERS: Final = re.compile("[a-z]+")
-_SPELT: Final = re.compile(
+_LETTERS: Final = Pattern("[a-z]+")
+_SPELT: Final = Pattern(
     rf"""(?ix) (?<![\w-])(?:
       # Several words, or one at a place for a number: "one of the signs" is none.
       {_WORD}(?:[\s-](?:and\s)?(?:{_WORD}|hundred\b|thousand\b)){{1,8}}(?:\spoint(?:\s{_WORD})+)?
@@ -429,7 +432,7 @@ _NUMERIC_DATE: Final = r"""(?<![0-9/-])(?<![0-9]\.)(?P<month>[0-9]{1,2})\s?(?P<s
     | (?<![0-9/-])(?<![0-9]\.)(?P<iso_year>[0-9]{4})\s?[-/.]\s?(?P<iso_month>[0-9]{1,2})\s?[-/.]\s?
       (?P<iso_day>[0-9]{1,2})(?![0-9])(?:T[0-9:.]+Z?)?
     | (?<![0-9])(?P<basic_year>(?:19|20)[0-9]{2})(?P<basic_month>[01][0-9])(?P<basic_day>[0-3][0-9])(?![0-9])"""
-_DATE: Final = re.compile(
+_DATE: Final = Pattern(
     rf"""(?ix) {_NUMERIC_DATE}
     | (?P<named_month>(?<![A-Za-z]){_MONTH}){_GAP}(?:the\s)?(?P<named_day>{_DAY}){_GAP}(?P<named_year>[0-9]{{4}})(?![0-9])
     | (?<![0-9])(?P<first_day>{_DAY}){_GAP}(?:of\s)?(?P<second_month>{_MONTH}){_GAP}(?P<third_year>[0-9]{{4}})(?![0-9])
@@ -443,7 +446,7 @@ _DATE_PARTS: Final = (
     ("third_year", "second_month", "first_day"),
     ("first_year", "middle_month", "last_day"),
 )
-_WEEKDAY: Final = re.compile(
+_WEEKDAY: Final = Pattern(
     r"(?i)\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b[.,]?"
 )
 
@@ -476,7 +479,7 @@ _ALONE: Final = r"(?<![0-9.,/A-Za-z])(?P<sign>-(?=[0-9]))?(?<![0-9.])"
 _WEEKS: Final = r"\s{0,3}-?(?:(?:completed|full)\s)?(?:weeks?|wks?\.?|w)"
 _DAYS: Final = r"\s{0,3}-?(?:days?|d)\b"
 _AGES: Final = tuple(
-    re.compile(pattern, re.IGNORECASE | re.VERBOSE)
+    Pattern(pattern, re.IGNORECASE | re.VERBOSE)
     for pattern in (
         # What says most comes first. 34 weeks 3 days, 34w3d:
         rf"""{_ALONE}(?P<weeks>[0-9]{{1,3}}){_WEEKS}

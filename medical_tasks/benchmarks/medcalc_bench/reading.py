@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from medical_tasks.benchmarks.medcalc_bench.gold import MAX_REPLY
 from medical_tasks.benchmarks.medcalc_bench.quantities import plain
 from medical_tasks.benchmarks.medcalc_bench.rules import (
     MAY_REFUSE,
+    NAME,
+    OTHER_COLUMN,
     REFUSAL,
     RETRACTION,
     patterns_for,
 )
 from medical_tasks.benchmarks.medcalc_bench.statements import BY_NAME, Statement, read_statement
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
+from medical_tasks.io.patterns import Pattern
 from medical_tasks.scoring.reasoning import spoken
 
 __all__ = ["final_words", "read_answer"]
@@ -41,11 +44,11 @@ CUT_OFF: Final = Statement(why="the reply is cut off before its answer", unclear
 
 _SIGNS: Final = {**dict.fromkeys("“”„", '"'), **dict.fromkeys("‘’", "'"), "：": ":", "İ": "I"}
 """One sign for each quote, and no capital whose small letter is longer."""
-_ODD_SIGN: Final = re.compile(
+_ODD_SIGN: Final = Pattern(
     rf"[{''.join(_SIGNS)}\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
 _RARE_BLANKS: Final = ("   ", "\t", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f")
-_BLANKS: Final = re.compile(r"[^\S\n]{3,}+")
+_BLANKS: Final = Pattern(r"[^\S\n]{3,}+")
 
 
 class Form(NamedTuple):
@@ -116,10 +119,10 @@ def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Sta
 
 def _read_prose(text: str, subject: Subject) -> Statement:
     """Reads running text: what stands under "Interpretation" explains the answer before it."""
-    lines = [line for line in text.split("\n") if line.strip() and not _is_no_statement(line)]
-    headings = (at for at, line in enumerate(lines) if at and len(line) < _LONGEST_HEADING)
-    closing = next((at for at in headings if _CLOSING.fullmatch(lines[at])), None)
-    body = "\n".join(map(_without_bullets, lines[:closing])).rstrip()
+    lines, closing = _lines(text)
+    if "\n|" in text:
+        lines = _without_other_columns(lines, subject)
+    body = "\n".join(lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
     if statement.closing == BY_NAME or (statement.closing and not _refuses(body[-ENDINGS[0] :])):
@@ -141,8 +144,18 @@ def _read_endings(body: str, sentence: str, statement: Statement, subject: Subje
     return read_statement(body[-MAX_PASSAGE:], subject) if sentence != body else statement
 
 
-def _without_bullets(line: str) -> str:
-    return _BULLETS.sub("", line) if line.lstrip()[0] in "-*•>" else line
+def _lines(text: str) -> tuple[list[str], int | None]:
+    """The lines that may state something, without bullets, and where a closing part begins."""
+    lines: list[str] = []
+    closing = None
+    for line in text.split("\n"):
+        first = line.lstrip()[:1]
+        if not first or ((first in "-*•|[rRsSlL" or ";" in line) and _NO_STATEMENT.match(line)):
+            continue
+        if lines and closing is None and len(line) < _LONGEST_HEADING and _CLOSING.fullmatch(line):
+            closing = len(lines)
+        lines.append(_BULLETS.sub("", line) if first in "-*•>" else line)
+    return lines, closing
 
 
 def _refuses(text: str) -> bool:
@@ -150,21 +163,34 @@ def _refuses(text: str) -> bool:
     return bool(patterns_for(small) & MAY_REFUSE) and REFUSAL.search(small) is not None
 
 
-def _is_no_statement(line: str) -> bool:
-    listed = line.lstrip()[0] in "-*•|[rRsSlL"
-    return (listed or ";" in line) and _NO_STATEMENT.match(line) is not None
+def _without_other_columns(lines: Sequence[str], subject: Subject) -> list[str]:
+    """The lines without the cells of tables that stand under "Previous", "Normal" and the like."""
+    kept: list[str] = []
+    others: set[int] = set()
+    in_table = False
+    for line in lines:
+        is_row = line.lstrip().startswith("|")
+        cells = line.split("|") if is_row else [line]
+        if is_row and not in_table:
+            heads = [subject.masked(cell, NAME).lower() for cell in cells]
+            others = {at for at, head in enumerate(heads) if OTHER_COLUMN.search(head)}
+        elif is_row:
+            cells = ["" if at in others else cell for at, cell in enumerate(cells)]
+        in_table = is_row
+        kept.append("|".join(cells))
+    return kept
 
 
 _LONGEST_HEADING: Final = 120
-_BULLETS: Final = re.compile(r"^\s*(?:[-*•]\s+|>\s+(?![\d.~≈-]))+")
-_CLOSING: Final = re.compile(
+_BULLETS: Final = Pattern(r"^\s*(?:[-*•]\s+|>\s+(?![\d.~≈-]))+")
+_CLOSING: Final = Pattern(
     r"""(?ix) [\W_]* (?: (?:clinical\s+)?interpretation | risk\s+(?:categories|classes|groups|levels|stratification)
     | for\s+reference | references? | reference\s+ranges? | classification | categories | legend
     | scale | inputs?(?:\s+used)? | explanation | notes? | discussion | next\s+steps | sources?
     | recommendations? | cut-?offs? | what\s+(?:this|it)\s+means | (?:key\s+)?takeaways?
     | disclaimer | (?:important\s+)?considerations | reasoning ) [\W_]*"""
 )
-_NO_STATEMENT: Final = re.compile(
+_NO_STATEMENT: Final = Pattern(
     # An item of a list of classes ("- 0-1: low risk", "- Normal: < 100"), or of a bibliography.
     r"""(?ix) \s*[-*•]\s*[*_]*(?:scores?\s+|points?\s+)?(?:[<>≤≥]=?\s*)?[0-9.]+
         (?:\s*(?:-|–|to)\s*[0-9.]+|\s+or\s+\w+|\s*\+)?\s*(?:points?)?[*_]*\s*[:=]\s*[*_]*\s*[A-Za-z]
@@ -172,7 +198,7 @@ _NO_STATEMENT: Final = re.compile(
         \s*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal)\b[^|0-9]*\|?\s*$
     | \s*[-*•]\s+[*_]*(?:very\s+)?(?:low|mild|moderate|medium|intermediate|high|severe|normal
         |borderline|abnormal|minimal|critical)\b[^:\n]{0,20}:
-    | \s*\[[0-9]{1,3}\](?:\s.*)?$ | (?=[^;]*+;).*\b(?:19|20)[0-9]{2}\s?;\s?[0-9]
+    | \s*\[[0-9]{1,3}\](?:\s(?!\s*(?:withdrawn|retracted|wrong|corrected)\b).*)?$ | (?=[^;]*+;).*\b(?:19|20)[0-9]{2}\s?;\s?[0-9]
     | \s*(?:references?|sources?|literature)\b(?:\W*$|\s*:)"""
 )
 
@@ -196,7 +222,8 @@ def _form_starts(text: str) -> Iterator[re.Match[str]]:
     """Where forms begin, near the last words that are part of one."""
     position = 0
     small = text.lower()
-    for word in list(_FORM_WORD.finditer(small))[-MAX_WORDS:]:
+    words = [word for sign, words in _FORM_WORDS if sign in small for word in words.finditer(small)]
+    for word in sorted(words, key=re.Match.start)[-MAX_WORDS:]:
         start = max(position, word.start() - MAX_LABEL)
         match = _FORM.search(small, start, word.end() + MAX_LABEL)
         if match is not None and match.start() <= word.end():
@@ -204,11 +231,20 @@ def _form_starts(text: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-_FORM_WORD: Final = re.compile(
-    r"answer|solution|ans(?<!\wans)\b|result|\\f?box|####"
-    r"|final\s{1,3}[sve]|correct\s{1,3}[sve]|corrected\s{1,3}[sve]|revised\s{1,3}[sve]|updated\s{1,3}[sve]"
+_FORM_WORDS: Final = tuple(
+    # What to look for first, and the pattern of a word that is part of a form.
+    (sign, Pattern(pattern))
+    for sign, pattern in (
+        *((word, word) for word in ("answer", "solution", "result", "####")),
+        ("ans", r"ans(?<!\wans)\b"),
+        ("box", r"\\f?box"),
+        *(
+            (word, rf"{word}(?:ed)?\s{{1,3}}[sve]")
+            for word in ("final", "correct", "revised", "updated")
+        ),
+    )
 )
-_FORM: Final = re.compile(
+_FORM: Final = Pattern(
     r"""(?x)
       (?P<key> (?P<quote>\\?["'])(?P<name>(?:(?:the|my|our|your|final|correct|numeric(?:al)?|short|direct
           |overall|model|computed|calculated|predicted|exact|single|best|actual|true|rounded|llm
@@ -247,7 +283,7 @@ def _form(text: str, match: re.Match[str]) -> Form | None:
     return Form(match.start(), stop, ("not " if said else "") + content, strict=False)
 
 
-_NEXT_LINE: Final = re.compile(r"^(?:[\s>*•]|-\s+(?=\*))+")
+_NEXT_LINE: Final = Pattern(r"^(?:[\s>*•]|-\s+(?=\*))+")
 """What decorates a value on the line below its heading."""
 
 
@@ -261,26 +297,24 @@ def _closing_brace(text: str, start: int) -> int:
     return 0
 
 
-_CUT_OFF_OBJECT: Final = re.compile(
+_CUT_OFF_OBJECT: Final = Pattern(
     r"""\A[\s`]*(?:json)?\s*\{(?=[^}]*\Z)|\{\s*["'][A-Za-z_ ]{1,40}["']\s*:[^{}]*\Z"""
 )
 _NEXT_KEY: Final = r""",\s*+(?:\\?["'][^"'\n:{}]{1,60}\\?["']|[A-Za-z_]\w{0,60})\s{0,4}:"""
-_STRING: Final = re.compile(
+_STRING: Final = Pattern(
     # Up to the quote that something follows which can follow a value; quotes inside are text.
     rf"""(?s)(?P<quote>\\?["'])(?P<text>.*?)(?<!\\)(?P=quote)(?=[\s;,.]*+(?://[^\n]*\s*+)?(?:[}}\]`]|\Z)|{_NEXT_KEY})
     """.strip()
 )
-_OPEN_STRING: Final = re.compile(
-    r"""(?P<quote>\\?["'])(?P<text>(?:(?!(?P=quote))[^\n]){1,100})\n"""
-)
+_OPEN_STRING: Final = Pattern(r"""(?P<quote>\\?["'])(?P<text>(?:(?!(?P=quote))[^\n]){1,100})\n""")
 """A string that was never closed, though its line was: the value is whole."""
-_LIST: Final = re.compile(r"(?s)[\[{][^\]}]{0,300}[\]}]")
-_WORD_VALUE: Final = re.compile(rf"(?s)[^\n}}]*?(?=\s*(?:{_NEXT_KEY}|\}}|\n|\Z))")
-_VALUE_KEY: Final = re.compile(
+_LIST: Final = Pattern(r"(?s)[\[{][^\]}]{0,300}[\]}]")
+_WORD_VALUE: Final = Pattern(rf"(?s)[^\n}}]*?(?=\s*(?:{_NEXT_KEY}|\}}|\n|\Z))")
+_VALUE_KEY: Final = Pattern(
     r"""(?i)["']?(?:final[_ ])?(?:value|answer|result|score|total|number|amount|estimate)["']?\s*:\s*([^,}]{1,80})"""
 )
-_ANY_KEY: Final = re.compile(r"""["']?[A-Za-z_][\w .-]{0,60}["']?\s*:""")
-_ESCAPE: Final = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|(["'/\\])|n|([tbfr])(?![A-Za-z]))""")
+_ANY_KEY: Final = Pattern(r"""["']?[A-Za-z_][\w .-]{0,60}["']?\s*:""")
+_ESCAPE: Final = Pattern(r"""\\(?:u([0-9a-fA-F]{4})|(["'/\\])|n|([tbfr])(?![A-Za-z]))""")
 
 
 def _field(text: str, match: re.Match[str]) -> Form | None:

@@ -13,8 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
+
+from medical_tasks.io.patterns import Pattern
 
 NAME: Final = "§"
 THIS: Final = "▣"
@@ -35,13 +37,13 @@ OTHER_UNIT: Final = "in a unit that a score does not have"
 REFUSED: Final = "not computable"
 
 
-def pattern_of(text: str) -> re.Pattern[str]:
-    """Compiles a pattern that is written over several lines."""
-    return re.compile(text, re.VERBOSE)
+def pattern_of(text: str) -> Pattern:
+    """A pattern that is written over several lines."""
+    return Pattern(text, re.VERBOSE)
 
 
-def patterns_of(*texts: str) -> tuple[re.Pattern[str], ...]:
-    """Compiles several patterns, each written over several lines."""
+def patterns_of(*texts: str) -> tuple[Pattern, ...]:
+    """Several patterns, each written over several lines."""
     return tuple(map(pattern_of, texts))
 
 
@@ -69,7 +71,7 @@ class Rule:
 
     reason: str
     law: str
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[Pattern, ...]
     holds: tuple[str, ...]
     fails: tuple[str, ...]
 
@@ -96,16 +98,16 @@ _AFFIRMED: Final = (
     r"|obtain|establish|demonstrat|verif|reveal|impl|suggest|tell|think|believ|know|clear|certain"
     r"|confident|evident(?!ce)|obvious|apparent|likely|inform|judge|agree|remember|mention|assess)\w*"
     r"|(?:means?|said|says?|so|such|sure|given|get|is|fact|with|states?|stated|reports?|reported"
-    r"|answer|appears|seems|team|notes?)(?=\s+that\b))"
+    r"|answer|appears|seems|team|notes?)(?=\s+that\b)|please\b)"
 )
 _DOUBT: Final = any_of(
     r"rather than | instead of | other than | far from | different from | unlike | "
     r"as opposed to | contrary to | anything but | excluding | rules? out | doubt | deny | "
     r"reject\w* | disagree | wrong(?:ly)? | incorrect(?:ly)? | false(?:ly)? | "
-    r"mistaken(?:ly)? | mistake (?:is )?to | discard\w* | disregard | ignor\w+ | withdraw | "
+    r"mistaken(?:ly)? | mistake (?:is )?to | in no sense | discard\w* | disregard | ignor\w+ | withdraw | "
     r"retract | refuse\w* | nothing | nobody | no one | in no way | by no means | under no | "
     r"on no | fails? to | none(?! of the (?:remaining|other)) | few | no way | unlikely | untrue | not true | not the case | "
-    r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch | "
+    r"beginner | whoever | nowhere | opposite | exclude | dismiss | avoid | scratch(?!\s+that\b) | "
     r"erroneous(?:ly)? | by mistake | in error | supposedly | reportedly | allegedly | purportedly | presumably | "
     r"forget | tempted | said to be | was suggested | "
     r"no \w+ (?:leads?|supports?|points?|suggests?)"
@@ -123,8 +125,11 @@ _SAY: Final = (
 _OTHERS: Final = any_of(
     r"some | someone | somebody | others? | many | most | people | you | they | students? | "
     r"beginners? | colleagues? | textbooks? | charts? | residents? | nurse | clinicians | "
+    r"intern | trainee | registrar | predecessor | vendor | "
     r"authors? | models? | calculators"
 )
+_UNAGREED: Final = r"(?![^¤]*\b(?:i\s+agree|rightly|(?:is|was|are|were)\s+(?:quite\s+|indeed\s+)?(?:right|correct)\b))"
+"""Not where the text goes on to say that it is right."""
 _COMPARED: Final = (
     "(?:less|fewer|more|greater|higher|lower|larger|smaller|bigger|older|younger|later|earlier|longer"
     "|shorter|better|worse)"
@@ -154,15 +159,17 @@ _COMMON: Final = any_of(
     r"half"
 )
 _ELSEWHERE: Final = any_of(
-    r"so far | thus far | up to (?:this|that) point | next (?:year|month|week|visit) | previous(?:ly)? | yesterday | "
-    r"tomorrow | earlier | initial(?:ly)? | once | ago | from now | someone | somebody | "
+    r"so far | thus far | up to (?:this|that) point | next (?:year|month|week|visit) | "
+    r"previous(?:ly)? | yesterday | tomorrow | earlier | initial(?:ly)? | "
+    r"(?:was|were|had|been) once | once (?:was|were|had) | ago | from now | someone | somebody | "
     r"guidelines? | donor | at first | originally | used to | had been | before | "
     r"on admission | ^\W*bed | "
     r"(?:last|prior|former|old) (?:year|month|week|time|visit|note|report|admission|check) | "
     r"(?:brother|sister|mother|father|wife|husband|son|daughter|twin|cousin"
     r"|roommate)s?['’]?s? | "
     r"(?:another|other|different|first|textbook|average) (?:patient|formula|method|equation"
-    r"|calculator|rule|score) | patients | people | men | women | adults | children | those"
+    r"|calculator|rule|score) | patients(?!\s+(?:\w+\s+of\s+)?§) | people | men | women | "
+    r"adults | children | those"
 )
 _THEN: Final = any_of(
     r"before | prior to | on admission | yesterday | previously | \w+ \w+ ago | so far"
@@ -197,7 +204,7 @@ _WORKING: Final = any_of(
     r"i['’]?m not | needed | any | "
     r"(?:we|you|one|i) (?:\w+ )?(?:plug|substitut|use|apply|take|add|sum|calculat|comput"
     r"|round|put|insert|enter|count|total|convert|divide|multiply|have|need|assume|consider"
-    r"|treat|would\s+like)\w*"
+    r"|treat|would\s+like|want|wish|ask|prefer|wonder)\w*"
 )
 _CONDITION: Final = (
     rf"(?:\b{_IF}\b(?!\s+{_WORKING})"
@@ -231,11 +238,18 @@ RULES: Final = (
         DENIED,
         "A clause that governs the one with the value denies it, or does not affirm it.",
         patterns_of(
-            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
-            rf"""(?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
+            rf"""\b(?:{_NOT}|nobody|no\s+one|nothing)\b(?!\s+(?:difficult|hard|surprising))[^.;:¤▣]*(?<!\bso)\s+that(?:,[^,;¤▣]*,)?\s+(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
+            rf"""(?:^|[,;:])\W*+(?!that\b)(?:(?!\b{_AFFIRMED})[^,;:¤▣§])+\bthat\s+(?!(?:are|is|was|were|have|has|apply)\b)(?:[^\s¤,]*\w[\s-]+){{0,4}}§[^,;¤▣]{{0,80}}▣""",
+            rf"""^\W*no\s+(?!doubt|question)\w+(?:(?!{_BREAK})[^;:¤▣])*
+              \b(?:makes?|gives?|yields?|supports?)\b[^,;:¤▣]*▣""",
+            r"\b(?:asked|told|invited|instructed|supposed)\s+to\s+\w+\s+(?:that|whether)\b[^,;¤▣]{0,60}▣",
         ),
-        ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold."),
-        ("We find that the § is ▣.", "He does not smoke, so that the § is ▣."),
+        ("I do not agree that the § is ▣.", "The claim that the § is ▣ is bold.", "I was asked to confirm that the § is ▣."),
+        (
+            "We find that the § is ▣.",
+            "He does not smoke, so that the § is ▣.",
+            "The items that are met bring the § to ▣.",
+        ),
     ),
     Rule(
         DENIED,
@@ -262,13 +276,14 @@ RULES: Final = (
             rf"""\b(?:{_OTHERS}\s+(?:\w+\s+){{0,3}}?{_SAY}
             | (?:was|were|been)\s+(?:told|informed|assured)
             | (?:according\s+to|as\s+per|quoting|citing)\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD}))[^,;¤▣]*[,:]?
-            | (?!patient|today)\w+'s\s+(?:\w+\s+)?(?:note|report|chart|record|claim|opinion|guess)
-            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣""",
-            rf"""▣[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}
+            | (?!patient|today)\w+'s\s+(?:\w+\s+)?(?:note|report|chart|record|claim|opinion|guess|draft|calculator)
+            | an?\s+(?:\w+\s+)?(?:note|post|website|printout)\b[^,;¤▣]{{0,40}}?\b{_SAY}
+            | (?!you|they|people|most|many){_OTHERS}\s+(?:\w+\s+){{0,3}}?(?:give|get|got)s?\b)[^,;¤▣]{{0,60}}▣{_UNAGREED}""",
+            rf"""▣{_UNAGREED}[,"\s]*(?:(?:the|his|her|my|an?)\s+\w+\s+{_SAY}|said\s+no\s?(?:one|body)
               |{_SAY}\s+(?:the|my|his|her|our|an?)\b|according\s+to\s+(?!(?:\w+\s+){{0,2}}(?:§|{_METHOD})))""",
         ),
-        ("Some might say ▣.", "Other calculators would give ▣ here."),
-        ("You should get a § of ▣.",),
+        ("Some might say ▣.", "Other calculators would give ▣ here.", "▣, said no one ever."),
+        ("You should get a § of ▣.", "You said ▣, and you are right."),
     ),
     Rule(
         DENIED,
@@ -344,8 +359,10 @@ RULES: Final = (
         patterns_of(
             rf"""\b{_ELSEWHERE}\b(?!\s+to\s)(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣""",
             rf"▣\s*(?:points?\s*)?{_THEN}\b",
+            r"^\W*without\s+(?:the\s+|any\s+)?(?:correct|adjust|conver|round|last|final|term)[^¤▣,.;]{0,40}:\s*▣",
             r"▣\s*without\s+(?:(?:the\s+)?(?:correct|adjust)|[^.¤]*¤)",
             r"▣\s*(?:points?\s*)?in\s+¤\s*(?:[.,;]|$)",
+            r"▣[^.;,¤]{0,20}\b(?:in\s+the\s+(?:example|textbook|literature|paper)|elsewhere)\b",
             r"""▣[^.;,¤]{0,40}\b(?:of|for)\s+(?:an?\s+|the\s+)?(?:different|other|another|previous)\b""",
             rf"""^\W*▣\s+(?:is|was)\s+(?:the|his|her|an?)\s+(?!(?:[\w']+\s+){{0,3}}(?:§|{_RESULTS}))""",
             r"▣[^.;,¤]{0,20}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b",
@@ -358,7 +375,8 @@ RULES: Final = (
         "It stands in a remark about values in general.",
         patterns_of(
             r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)(?:(?!an?\s)[\w()'§-]+\s+){1,7}(?:of|at|from|between|equal\s+to)\s*▣
-              (?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|results?|in\s+this|in\s+our)\b)""",
+              (?!\W*$)(?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|returned|reached|arrived|determined|results?
+              |because|what\s+we|in\s+this|in\s+our)\b)""",
             r"""§\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
               |expected|considered|possible|desirable|ideal|rare|plausible)\b""",
             r"\bout\s+of\s+▣",
@@ -369,7 +387,7 @@ RULES: Final = (
             r"""\b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣""",
         ),
         ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
-        ("A § of ▣ was obtained.", "We get a § of ▣."),
+        ("A § of ▣ was obtained.", "We get a § of ▣.", "Upshot: a § of ▣."),
     ),
     Rule(
         OTHER,
@@ -382,13 +400,27 @@ RULES: Final = (
         ("▣ for the §", "This is ▣ for this patient."),
     ),
     Rule(
+        OTHER,
+        "It is announced as a template, which holds any value.",
+        patterns_of(
+            r"\b(?:template|placeholder|dummy|boilerplate|mock)\b[^¤▣\n]{0,80}▣",
+            r"\bsample\s+(?:text|output|answer|reply)\b[^¤▣\n]{0,80}▣",
+            r"\b(?:expected|required)\s+format\b[^¤▣\n]{0,80}▣",
+            r"▣[^¤]{0,40}\b(?:sample\s+text|placeholder)\b",
+        ),
+        ("[Placeholder] The § is ▣.", "Dummy output, for testing: the § is ▣."),
+        ("In the format you asked for, the § is ▣.", "We sample once: the § is ▣."),
+    ),
+    Rule(
         ASKED,
-        "The sentence asks for it.",
+        "The sentence asks for it, or for a proof of it.",
         patterns_of(
             r"▣[^?]*\?\W*$",
+            r"""^\W*(?:exercise|task|true\s+or\s+false|prove(?:\s+or\s+disprove)?|show|decide|check)
+              \b\s*(?::|that|whether)[^¤▣]*▣""",
         ),
-        ("Is it ▣?",),
-        ("What is the §? It is ▣.", "Is it ▣? Yes."),
+        ("Is it ▣?", "Prove or disprove: the § is ▣.", "Exercise: show that the § is ▣."),
+        ("What is the §? It is ▣.", "Is it ▣? Yes.", "As we show, the § is ▣."),
     ),
     Rule(
         CONDITION,
@@ -403,11 +435,11 @@ RULES: Final = (
         CONDITION,
         "It is one of several options.",
         patterns_of(
-            r"\b(?:option|scenario|candidate|possibility)\s+[a-h1-8]\b[^¤▣.]{0,40}▣",
+            r"(?:^|[\n;:(])\W*(?:option|scenario|candidate|possibility)\s+[a-h1-8]\b[^¤▣.]{0,40}▣",
             r"▣[^.¤]{0,20}\bone\s+possibility\b",
         ),
         ("Option A: ▣",),
-        ("There are options. The § is ▣.",),
+        ("There are options. The § is ▣.", "The § is option B, ▣."),
     ),
     Rule(
         CONDITION,
@@ -421,10 +453,17 @@ RULES: Final = (
             r"""(?<!\bsafe\s)(?<!\bfair\s)(?<!\bable\s)\bto\s+(?:say|claim|assert|assume|state|pretend)
               \s+(?:that\s+)?(?:\w+\s+){0,2}§[^,;¤▣]*▣""",
             r"▣[^.¤▣]*\bwould\s+(?:need|have\s+to)\b",
+            r"^\W*once\s[^,¤▣]*▣",
+            r"\b(?:wish|if\s+only|in\s+an?(?:other)?\s+(?:\w+\s+)?(?:universe|world))\b[^¤▣]*▣",
             rf"""(?:^|[,:])\W*(?:if(?!\s+(?:we|i|you|one)\s)|unless|had|were|should|suppose|imagine|provided|in\s+case)\b[^▣,:]*[,:]
               (?:\s*then\b)?(?:(?!{_BREAK})[^▣])*▣""",
         ),
-        ("If he smokes, the § is ▣.", "The § is ▣ if male.", "It may be ▣."),
+        (
+            "If he smokes, the § is ▣.",
+            "The § is ▣ if male.",
+            "It may be ▣.",
+            "I wish the § were ▣.",
+        ),
         ("If we add the points, the § is ▣.", "The § is ▣, so stop if ¤ falls."),
     ),
 )  # fmt: skip
@@ -439,7 +478,7 @@ _IS: Final = any_of(
     r"as | at | to be | on | gets? | obtain"
 )
 NAMED: Final = pattern_of(
-    rf"""§ (?: [\s"'*(\[{{:=≈|→,-]*
+    rf"""§ (?: [\s"'*(\[{{:=≈|→,-]* (?:(?:i\.?e\.?|namely|that\s+is)[\s,:]*)?
       | [^¤§=:|;]{{0,160}} \b{_IS} [\s"'*(\[{{:≈-]*
       | (?:(?!\b(?:with|using|from|given|where|for\s+an?)\b)[^¤§=:|;]){{0,60}}
         (?: [=:≈→|] | \b(?:of|to|at) ) [\s"'*(≈-]*
@@ -453,14 +492,15 @@ CONVERTED: Final = pattern_of(
 )
 """Between a value and what it is converted to: "7.96 mg of it is equal to 53.1 mg"."""
 NAMED_BEHIND: Final = pattern_of(
-    rf"""\s*(?:(?:is|as|for|on|,|in\s+the\s+chart\s+as)\s+(?:the|my|our)\s+
+    rf"""\s*(?:in\s+the\s+(?:chart|record|table|box)\s+)?(?:(?:is|as|for|on|,)\s+(?:the|my|our)\s+
       (?:(?:\w+\s+)?(?:answer|result|score|total)\b|(?:(?!{_COMMON}|{_ELSEWHERE})\w+[\s-])?§)
     | is\s+the\s+(?:right|correct|final|true)\s+\w+
-    | is\s+(?:right|correct)\b | (?:is|results\s+for|as|for)\s+(?:\w+\s+)?§)"""
+    | is\s+(?:right|correct)\b | instead\s*[.!]?\s*$ | comes\s+out\b
+    | (?:is|results\s+for|as|for|under)\s+(?:(?:\w+\s+)?|(?:this|the|our)\s+patient['’]?s\s+)§)"""
 )
 _LINK: Final = any_of(
     r"is | are | was | were | (?:(?:would|should|must|will) )?be | of | at | to | as | on | "
-    r"in | becomes? | remains? | (?:is )?equal(?:s| to) | stands at | has | have | had | "
+    r"in | becomes? | remains? | equals | (?:is )?equ\w*al\w* to | stands at | has | have | had | "
     r"returns | gives | gave | giving | yields? | yielding | adds | contributes | makes | "
     r"scores | gets | reads | returned"
 )
@@ -477,7 +517,7 @@ RESULT_WORD: Final = pattern_of(
     | so|out|up|in|for|sure|right|correct|follow|below|here|comes?|amount|round|lead|add|arrive|work
     | evaluate|calculate|calculated|computed|estimated|considered|counted|put|due|falls|give|yield
     | gave|found|need|count|counted|tally|dr|leave|accumulate|awarded|match|today|finally|formula|equation|calculation
-    | computation|criteria|points|rule|calculator|converted )(?:['’]?s)?
+    | computation|criteria|points|rule|calculator|converted|revised|changed|amended|updated|words|verdict|ours )(?:['’]?s)?
     | .*[\])¤§%]"""
 )
 SCORE_WORD: Final = pattern_of(r"(?:score|index|scale|point|output|outcome)s?")
@@ -491,10 +531,12 @@ _GIVEN: Final = any_of(
     r"obtain(?:s|ed|ing)? | find | found | calculated? | compute | conclude | arrive at | "
     r"results?(?: in|ing in)? | answer | solution | therefore | thus | hence | so | final | "
     r"in total | total(?:s|ling|ing)? | overall | altogether | meets? | met | corrected | "
-    r"actually | points | estimate | count | by the (?:formula|equation|rule|score),? | "
-    r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | go with | yes | "
+    r"actually | i meant | points | estimate | count | by the (?:formula|equation|rule|score),? | "
+    r"^\W*(?:response|rounded)(?=\s*:) | read | ^\W*correction | report | say | choose | "
+    r"go(?:ing)? with | out comes | (?:i|we) (?:end|land|settle) (?:on|at) | yes | "
     r"(?:^|[,;])\W*\w+ing\b[^¤,;]{0,100}\b(?:gives?|yields?|makes) | "
-    r"(?:we|i|you|us|this|that|which|it) (?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
+    r"(?:we|i|you|us|this|that|which|it|these|those|they) "
+    r"(?:get|have|gives?|yields?|makes?|reach(?:es)?) | "
     r"(?:patient|he|she) (?:\w+ )?(?:collects|accumulates|earns|totals|tallies|receives) | "
     r"after [^¤:,]{1,60} | (?:multipl|divid|adjust|correct)\w*\b[^.¤:,]{0,40}[:=]"
 )
@@ -517,14 +559,26 @@ CONTINUED: Final = pattern_of(
 """Between a value and the one that takes its place: ", no, "."""
 
 SAME_SUBJECT: Final = pattern_of(
-    r"""\b(?:(?:and|but)\s+(?:now\s+|today\s+)?(?:is|was|stands\s+at)|(?<!\bwhereas\s)(?<!\bwhile\s)it\s+(?:is|was)|it(?=:\s)|one\s+of)[:\s]+(?:now\s+)?$"""
+    r"""\b(?:(?:and|but)\s+(?:now\s+|today\s+)?(?:is|was|stands\s+at)
+    |the\s+(?:current|present|new|latest|correct|right|true|actual)\s+(?:one|value|figure)\s+is|(?<!\bwhereas\s)(?<!\bwhile\s)it\s+(?:is|was)|it(?=:\s)|one\s+of)[:\s]+(?:now\s+)?$"""
 )
 """In front of a later value of what the sentence has given a value before: ", and is now "."""
+_CHANGE: Final = (
+    r"\b(?:chang|correct|revis|amend|updat|adjust|mov|improv|dropp|increas|decreas|rose|risen|fell|fallen"
+    r"|went|gone)\w*\b"
+)
+INSTEAD: Final = pattern_of(
+    rf"""\bnot\s+¤[^¤.;]{{0,40}}\bbut\s+(?:rather\s+)?$
+    | {_CHANGE}[^¤.;]{{0,20}}\b(?:{_RESULTS}|it)\s+from\s+¤[^¤.;,]{{0,30}}\bto\s+$"""
+)
+"""In front of a value that takes the place of the one before: "not ¤ but "."""
+CHANGED: Final = pattern_of(rf"{_CHANGE}[^¤.;]{{0,40}}\bfrom\s*$")
+"""In front of "¤ to ¤" that is a change to the second one, and no range."""
 
 # ---- What is said of other sentences ----
 
 _SORRY: Final = any_of(
-    r"scratch that | strike that | scrap that | just kidding | on second thoughts? | i mean | "
+    r"scratch that | strike that | scrap that | just kidding | april fool | withdrawn\b | on second thoughts? | i mean | "
     r"(?:that|this|it) (?:can['’]?t|cannot) be (?:right|correct) | should be ¤ | "
     r"the (?:above|previous \w+) (?:is|was) (?:wrong|incorrect|\w+) | "
     r"(?:please )?(?:replace|scratch|strike)\b(?=[^¤]{0,20}¤) | "
@@ -551,7 +605,7 @@ RETRACTION: Final = pattern_of(
         \s+(?:is|was|are|were|holds?|does)\b
       | (?:i|we)\s[^.;¤]{{0,30}}(?:\bnot|n't)\s+\w+\s+(?:with\s+|by\s+)?(?:it|this|that|so)(?=\s*(?:[.,;!]|$|and\b))
       | (?:it|this|that)\s+(?:is|was)\s+not\s*(?=[.!;]|$)
-      | (?:this|that)\s+(?:is|was)\s+what\s+(?!i\s|we\s|(?:\w+\s+){{0,2}}(?:§|{_METHOD}))
+      | (?:this|that)\s+(?:is|was)\s+what\s+(?!i\s|we\s|matters|counts|(?:\w+\s+){{0,2}}(?:§|{_METHOD}))
       | (?:it|this|that)\s+(?:is|was)\s+(?:only\s+(?:true|valid|right|correct)|for\s+(?:the|an?)\s+(?:previous|other|different))\b
       | (?:it|this|that|the\s+{_CLAIM})\s+(?:fails|does\s+not\s+hold|is\s+(?:refuted|rejected))\b
       | after\s+correct\w+\b[^.;¤]{{0,40}}: | {_SORRY} )"""
@@ -593,6 +647,9 @@ DESPITE: Final = pattern_of(
     | = | §\s*(?:is|was|of|would\s+be|[:=(|]|comput|calculat|from)"""
 )
 """Gives an answer in spite of a refusal."""
+
+OTHER_COLUMN: Final = pattern_of(rf"\b(?:{_COMMON}|{_ELSEWHERE})\b")
+"""The heading of a column that holds values of something else: "Previous", "Normal range"."""
 
 # ---- Sentences and what joins quantities ----
 
@@ -659,25 +716,36 @@ _HARMLESS: Final = frozenset(
 )
 """Words of the patterns for which alone, in front of a quantity, none of them matches."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
-_LITERAL: Final = re.compile(r"(?<!\\)([a-z]+)([?*]?)")
+_PHRASE: Final = re.compile(r"(?<!\\)([a-z]+(?:\\s\+[a-z]+)*)([?*]?)")
 _SIGN_IN_FRONT: Final = re.compile(r"[<>≤≥∈+×*/^√|~≈→?\"-][^=]*$|[≠\"]")
 _SIGN_BEHIND: Final = re.compile(r"[^\w\s.,:;()'§¤%]")
 _TESTS: Final = tuple((rule.reason, pattern) for rule in RULES for pattern in rule.patterns)
 
 
-def _literals(pattern: re.Pattern[str]) -> frozenset[str]:
-    """What stands in a pattern in letters: whole words, and the beginnings of others."""
-    words = _LITERAL.findall(pattern.pattern)
-    return frozenset(form for word, end in words for form in (word, word[:-1] if end else word))
+def _literals(pattern: Pattern) -> frozenset[str]:
+    """What stands in a pattern in letters: whole words, and the beginnings of others.
+
+    Of a phrase its longest word that is not harmless says enough: "excess" of "in excess of".
+    """
+    words: set[str] = set()
+    for phrase, optional in _PHRASE.findall(pattern.pattern):
+        *before, last = phrase.split(r"\s+")
+        telling = max((*before, last), key=lambda word: (word not in _HARMLESS, len(word)))
+        words |= {telling, last[:-1]} if optional and telling == last else {telling}
+    return frozenset(words)
 
 
 def _bits(chosen: Iterable[bool]) -> int:
     return sum(1 << place for place, each in enumerate(chosen) if each)
 
 
-_LITERALS: Final = tuple(
-    map(_literals, (*(pattern for _, pattern in _TESTS), RETRACTION, REFUSAL, CHOSEN))
-)
+@cache
+def _all_literals() -> tuple[frozenset[str], ...]:
+    """The literals of all patterns, in the order of their bits."""
+    patterns = (*(pattern for _, pattern in _TESTS), RETRACTION, REFUSAL, CHOSEN)
+    return tuple(map(_literals, patterns))
+
+
 _ABOUT_FRONT: Final = _bits(not pattern.pattern.startswith(THIS) for _, pattern in _TESTS)
 _ABOUT_BEHIND: Final = _bits(not pattern.pattern.endswith(THIS) for _, pattern in _TESTS)
 MAY_RETRACT: Final = 1 << len(_TESTS)
@@ -689,7 +757,7 @@ MAY_CHOOSE: Final = MAY_REFUSE << 1
 def _patterns_with(word: str) -> int:
     """The patterns that look for a word or its beginning, each as a bit at its place."""
     parts = {word, *(word[:length] for length in range(3, len(word)))}
-    return _bits(not parts.isdisjoint(words) for words in _LITERALS)
+    return _bits(not parts.isdisjoint(words) for words in _all_literals())
 
 
 def patterns_for(text: str) -> int:
@@ -703,11 +771,13 @@ def patterns_for(text: str) -> int:
     return chosen
 
 
+@lru_cache(maxsize=4096)
 def reason_of(front: str, behind: str) -> str:
     """What a value is instead of the answer, by the words around it; "" where no rule holds.
 
     A pattern is tried only where one of its words, or a sign, stands on its side of the value:
-    none for "The Glasgow score is ▣.", a few for "The least score is ▣.".
+    none for "The Glasgow score is ▣.", a few for "The least score is ▣.". Many replies have the same
+    sentences, once names and quantities are signs.
 
     Args:
         front: the sentence up to the value, in small letters.

@@ -107,12 +107,13 @@ class MedCalcBench(Benchmark):
         scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
         """See `twins` for members of families, else `scoring`."""
-        from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
-        from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
-
         texts = [answer.text for answer in answers]
         if task.options["style"] == "twins":
+            from medical_tasks.benchmarks.medcalc_bench.twins import score_twins
+
             return score_twins(task, items, texts, arguments=scoring.arguments)
+        from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
+
         return score_items(task, items, texts, scoring.readings, arguments=scoring.arguments)
 
     def scoring_identity(

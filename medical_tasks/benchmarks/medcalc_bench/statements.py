@@ -25,6 +25,7 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
 )
 from medical_tasks.benchmarks.medcalc_bench.rules import NAME, THIS, VALUE
 from medical_tasks.benchmarks.medcalc_bench.subjects import Subject
+from medical_tasks.io.patterns import Pattern
 
 __all__ = ["Statement", "read_statement"]
 
@@ -84,8 +85,7 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
         if sign in text:
             text = pattern.sub(replacement, text)
     text = plain(text)
-    if subject.names is not None:
-        text = subject.names.sub(NAME, text)
+    text = subject.masked(text, NAME)
     text = in_digits(_CAPITALS.sub("not available", text))
     return _read(f"{NAME}: {text}" if named else text, subject)
 
@@ -111,7 +111,7 @@ _SOURCE: Final = (
 )
 _PREPARED: Final = tuple(
     # The sign to look for first, the pattern, and what stands for it.
-    (sign, re.compile(pattern), text)
+    (sign, Pattern(pattern), text)
     for sign, pattern, text in (
         # A citation: "25.2 [1]".
         (
@@ -122,9 +122,23 @@ _PREPARED: Final = tuple(
         ("'s", r"(?i)'s\b(?:(?<=\bit's)|(?<=\bthat's)|(?<=\bhere's)|(?<=\bthis's))", " is"),
         ("_", "(?<=[A-Za-z])_(?=[A-Za-z])", " "),
         # Turns of phrase that hold a word of denial or condition and deny nothing of the answer.
-        ("doubt", r"(?i)\b(?:(?:there\s+is\s+|i\s+have\s+)?no(?:\s+reason\s+to)?|without(?:\s+any)?)\s+doubt(?:\s+that)?\b", " "),
+        (
+            "doubt",
+            r"(?i)\b(?:(?:there\s+is\s+|i\s+have\s+)?(?:no|little)(?:\s+reason\s+to)?"
+            r"|without(?:\s+any)?)\s+doubt(?:\s+that)?\b",
+            " ",
+        ),
         ("question", r"(?i)\b(?:there\s+is\s+|i\s+have\s+)?no\s+question(?:\s+that)?\b", " "),
-        ("othing", r"(?i)\bnothing\s+other\s+than\b", " "),
+        ("othing", r"(?i)\bnothing\s+(?:other\s+than|but)\b", " "),
+        ("other", r"(?i)\bnone\s+other\s+than\b", " "),
+        ("anything", r"(?i)\b(?:cannot|can't)\s+be\s+anything\s+other\s+than\b", "is"),
+        ("fact", r"(?i),?\s+in\s+fact\b,?", " "),
+        (
+            "my",
+            r"(?i)\bif\s+my\s+(?:arithmetic|calculation|reading|count|maths?)\s+[^,.]{1,30}\b",
+            " ",
+        ),
+        ("missing", r"(?i)\b(?:if|unless)\s+i(?:'m|\s+am)\s+missing\s+\w+", " "),
         ("only", r"(?i)\bnot\s+only\b", " "),
         ("mistaken", rf"{_SOURCE}mistaken\b", " "),
         ("wrong", rf"{_SOURCE}wrong\b", " "),
@@ -237,7 +251,9 @@ def _masked(text: str, subject: Subject) -> tuple[str, list[Alternatives]]:
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     groups: list[Alternatives] = [(quantity,) for quantity in quantities]
     for at in reversed(range(len(groups) - 1)):
-        joined = _joined(groups[at][0], gaps[at + 1 : at + 3], groups[at + 1], subject)
+        changed = rules.CHANGED.search(gaps[at][-_NEAR:])
+        following = gaps[at + 1 : at + 3]
+        joined = () if changed else _joined(groups[at][0], following, groups[at + 1], subject)
         if joined:
             groups[at : at + 2] = [joined]
             del gaps[at + 1]
@@ -312,7 +328,7 @@ def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
     tier = _own_tier(mention, subject)
     if before is None:
         return tier
-    if _is_conversion(before, mention):
+    if _is_conversion(before, mention) or rules.INSTEAD.search(mention.front[-_REACH:]):
         tier = max(tier, RESULT)
     same = not mention.opens and rules.SAME_SUBJECT.search(mention.lead)
     if same or rules.CONTINUED.fullmatch(mention.lead):

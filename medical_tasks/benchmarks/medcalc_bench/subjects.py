@@ -20,6 +20,7 @@ from medical_tasks.benchmarks.medcalc_bench.quantities import (
     unit_of,
 )
 from medical_tasks.calculators import CALCULATORS, AnyCalculator
+from medical_tasks.io.patterns import Pattern
 
 __all__ = ["Subject", "subject_of"]
 
@@ -42,7 +43,17 @@ class Subject:
     points: bool = False
     unit: Unit = NO_UNIT
     unit_text: str = ""
-    names: re.Pattern[str] | None = None
+    names: Pattern | None = None
+
+    def masked(self, text: str, sign: str) -> str:
+        """The text with a sign in place of each name and what belongs to it ("CKD-EPI 2021")."""
+        parts: list[str] = []
+        end = 0
+        while self.names is not None and (name := self.names.search(text, end)):
+            parts += (text[end : name.start()], sign)
+            whole = _WITH_NAME.match(text, name.end())
+            end = whole.end() if whole else name.end()
+        return "".join((*parts, text[end:]))
 
 
 _PHRASES: Final = {
@@ -62,7 +73,7 @@ _PHRASES: Final = {
         "(?:albumin[- ])?(?:corrected|adjusted) (?:serum |total )?calcium",
         "calcium correction",
     ),
-    8: ("wells",),
+    8: ("well['’]s",),
     9: (
         "e?gfr",
         "(?:estimated )?glomerular filtration rate",
@@ -73,13 +84,13 @@ _PHRASES: Final = {
         "edc",
     ),
     15: ("child[- ](?:turcotte[- ])?pugh",),
-    16: ("wells",),
+    16: ("well['’]s",),
     17: ("(?:revised )?cardiac risk index",),
     20: ("(?:modified )?centor",),
     21: ("glasgow coma (?:scale|score)",),
     22: (
         "(?:maintenance|iv|hourly) fluids?(?: (?:rate|requirement|need)s?)?",
-        "fluid rate",
+        "fluid (?:rate|maintenance)",
     ),
     23: ("melda? ?-?na",),
     24: (
@@ -87,9 +98,10 @@ _PHRASES: Final = {
         "(?:dose|dosage) equivalent",
     ),
     26: (
-        "corrected (?:serum )?sodium",
+        "corrected (?:serum |concentration of )?sodium",
         "sodium correction",
     ),
+    27: ("glasgow bleeding",),
     28: ("apache (?:2|ii)",),
     29: ("pneumonia severity index",),
     30: ("(?:serum|plasma)? ?osmolal?ar?ity",),
@@ -106,7 +118,7 @@ _PHRASES: Final = {
     ),
     49: (
         "morphine (?:milligram |equivalent )?equivalents?(?: dos(?:e|age))?",
-        "daily mme",
+        "(?:daily )?mmes?(?:/day| (?:per|a) day)?",
     ),
     51: ("sirs",),
     60: ("body surface area",),
@@ -122,6 +134,12 @@ _KIND: Final = "score|scale|index|criteria|rule|equation|formula|calculator|calc
 _TAIL: Final = re.compile(
     rf"(?i)\s(?:(?:for|in) .*|(?:{_KIND})s?|calculated|estimat\w+|\(?\d{{4}}\)?|by .*)$"
 )
+_WITH_NAME: Final = Pattern(
+    r"(?i)(?:\s?\(?[a-z]{0,8}\s?(?:19|20)\d\d(?![-/.]?\d)\)?)?(?:['’]s)?(?:\s3\.0)?"
+    rf"(?:\s(?:{_KIND}|rate|interval|level|concentration)s?\b){{0,2}}"
+    r"(?:\s?\((?!\d)(?:[^()\d=]|1\.73|m\^2){1,40}\))?"
+)
+"""What belongs to a name behind it."""
 _OTHER: Final = r"(?<!albumin[ -]corrected )(?<!corrected )(?<!adjusted )(?<!measured )"
 """Not in front of a name: "corrected anion gap" is another quantity than "anion gap"."""
 
@@ -157,8 +175,8 @@ def _ages_in_days(text: str) -> list[Quantity]:
     return ages(text) or [each for each in measurements(text) if not each.unit]
 
 
-def _names(calculator: AnyCalculator) -> re.Pattern[str]:
-    """A pattern of all names, the longest first, with what belongs to them ("CKD-EPI 2021")."""
+def _names(calculator: AnyCalculator) -> Pattern:
+    """A pattern of all names, the longest first."""
     names = {calculator.name, *calculator.aliases}
     outside, _, inside = calculator.name.partition("(")
     names |= {outside, *re.split(r"[/)]", inside)[:1]}
@@ -167,11 +185,8 @@ def _names(calculator: AnyCalculator) -> re.Pattern[str]:
     words |= set(_QT if "QTc" in calculator.name else _PHRASES.get(calculator.id, ()))
     alternatives = "|".join(sorted(words, key=len, reverse=True))
     front = "" if "orrected" in calculator.name else _OTHER
-    return re.compile(
+    return Pattern(
         rf"(?i)(?<![\w])(?<!\d[ ])(?:(?:19|20)\d\d )?{front}(?:{alternatives})(?![a-z0-9])"
-        rf"(?:\s?\(?[a-z]{{0,8}}\s?(?:19|20)\d\d(?![-/.]?\d)\)?)?(?:['’]s)?(?:\s3\.0)?"
-        rf"(?:\s(?:{_KIND}|rate|interval|level|concentration)s?\b){{0,2}}"
-        r"(?:\s?\((?!\d)(?:[^()\d=]|1\.73|m\^2){1,40}\))?"
     )
 
 

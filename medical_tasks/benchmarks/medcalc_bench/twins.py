@@ -21,6 +21,7 @@ from medical_tasks.benchmarks.medcalc_bench.subjects import subject_of
 from medical_tasks.calculators import find
 from medical_tasks.data.task_data import check_lengths, check_scoring_args
 from medical_tasks.io.files import packaged
+from medical_tasks.io.patterns import Pattern
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 __all__ = ["score_twins"]
@@ -30,9 +31,9 @@ _FILLERS: Final = frozenset(TWIN_TEXTS["fillers"].split())
 _ROUTES: Final = {
     word: route for route, words in TWIN_TEXTS["routes"].items() for word in (route, *words)
 }
-_NOTICE: Final = re.compile(TWIN_TEXTS["notice"], re.IGNORECASE)
-_REMARK: Final = re.compile(TWIN_TEXTS["remark"])
-_VALUE: Final = re.compile(TWIN_TEXTS["value"].format_map(TWIN_TEXTS), re.IGNORECASE)
+_NOTICE: Final = Pattern(TWIN_TEXTS["notice"], re.IGNORECASE)
+_REMARK: Final = Pattern(TWIN_TEXTS["remark"])
+_VALUE: Final = Pattern(TWIN_TEXTS["value"].format_map(TWIN_TEXTS), re.IGNORECASE)
 _COMPARED: Final = ("necessary_update", "unwarranted_change")
 NO_BASE: Final = "no reply to the base"
 _SAME: Final = 0.05  # two measurements say the same within what the benchmark allows an answer

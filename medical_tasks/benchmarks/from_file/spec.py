@@ -1,0 +1,250 @@
+"""The object of a benchmark that a YAML file describes, its dataset and its task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from medical_tasks.io.files import read_bytes, readable
+from medical_tasks.spec import (
+    OWN_PROMPTS,
+    PLAIN_SCORING,
+    Answer,
+    Asking,
+    Benchmark,
+    DatasetSpec,
+    Item,
+    ItemScore,
+    MetricSpec,
+    PromptSet,
+    Row,
+    Scoring,
+    TaskSpec,
+    texts_sha256,
+)
+
+if TYPE_CHECKING:
+    from medical_tasks.benchmarks.from_file.form import Described
+    from medical_tasks.data.dataset_source import DatasetSource
+    from medical_tasks.judges.base import JudgePrompts
+    from medical_tasks.spec import Message
+
+CONFIG: Final = "own"
+_READS: Final = {"choice": "the letter", "number": "the number"}
+_ACCURACY: Final = MetricSpec(
+    name="accuracy", kind="proportion", description="share of questions answered right"
+)
+_POINTS: Final = MetricSpec(
+    name="points",
+    kind="mean",
+    description="points earned over the positive points, cut to 0 to 1",
+    limits=(-math.inf, 1.0),
+    total=(0.0, 1.0),
+)
+
+
+class TableBenchmark(Benchmark):
+    """A benchmark of the questions in a table.
+
+    `made_from` makes one of a YAML file. A package may derive a class from this one, to change what
+    a YAML file does not say: how answers are scored, or how questions are asked.
+
+    Attributes:
+        path: the YAML file.
+        form: what it says.
+    """
+
+    path: ClassVar[Path]
+    form: ClassVar[Described]
+    prompt_sets = ("own",)
+
+    @property
+    def table(self) -> Path:
+        """The table, seen from where the YAML file lies."""
+        return self.path.parent / Path(self.form.file).expanduser()
+
+    def sources(self) -> tuple[DatasetSource, ...]:
+        """The dataset of the table, built from it alone."""
+        from medical_tasks.benchmarks.from_file.rows import built_columns
+        from medical_tasks.data.dataset_source import DatasetSource
+
+        spec = self.datasets[0]
+        changed = datetime.fromtimestamp(self.table.stat().st_mtime, tz=UTC)
+        source = DatasetSource(
+            spec=spec,
+            summary=f"The questions of {self.table.name}, as {self.path.name} describes them.",
+            changes=(f"`{CONFIG}` has the rows of the table, with what is right beside each.",),
+            columns=built_columns(self.form),
+            key="id",
+            splits={CONFIG: ("test",)},
+            files={CONFIG: {}},
+            read=self._read,
+            published=f"{changed:%Y-%m-%d}",
+            creators=(f"the authors of {self.path.name}",),
+        )
+        return (source,)
+
+    def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
+        """An item a row."""
+        return [self._item(row) for row in rows]
+
+    def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
+        """The instructions, with the row's columns in place of braces."""
+        asked = self.form.asked
+        return PromptSet(name="own", sha256=texts_sha256(asked), render=self._asked)
+
+    def gold_response(self, task: TaskSpec, item: Item) -> str:
+        """The right answer in the form that is asked for; of a rubric, the table's reply."""
+        answer = str(item.fields["answer"])
+        return answer if self.form.answer == "rubric" else f"Answer: {answer}"
+
+    def score_items(
+        self,
+        task: TaskSpec,
+        items: Sequence[Item],
+        answers: Sequence[Answer],
+        scoring: Scoring = PLAIN_SCORING,
+    ) -> list[ItemScore]:
+        """See `scoring`, and of a rubric `rubric`."""
+        if task.judge:
+            from medical_tasks.benchmarks.from_file import rubric
+
+            return rubric.score_items(items, answers, scoring.judge)
+        from medical_tasks.benchmarks.from_file.scoring import score_item
+
+        read = scoring.readings or {}
+        pairs = zip(items, answers, strict=True)
+        return [score_item(task, item, read.get(item.id, answer.text)) for item, answer in pairs]
+
+    def load_judge_prompts(
+        self, task: TaskSpec, name: str = "own", upstream: Path | None = None
+    ) -> JudgePrompts:
+        """See `rubric`."""
+        from medical_tasks.benchmarks.from_file.rubric import load_judge_prompts
+
+        return load_judge_prompts()
+
+    def unanswered_limits(self, task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
+        """Of a rubric without a reply, all that a reply could earn."""
+        if not task.judge:
+            return {}
+        from medical_tasks.benchmarks.from_file.rubric import point_limits
+
+        return {"points": point_limits(item)}
+
+    def note_words(self) -> frozenset[str]:
+        """The words of reasons, which quote nothing."""
+        from medical_tasks.benchmarks.from_file.scoring import NOTE_WORDS
+
+        return NOTE_WORDS
+
+    def _item(self, row: Row) -> Item:
+        groups = {name: str(row[name]) for name in self.tasks[0].groups}
+        return Item(
+            id=row["id"], fields=row, groups=groups, cluster=str(row.get("cluster", row["id"]))
+        )
+
+    def _asked(self, item: Item) -> tuple[Message, ...]:
+        from medical_tasks.benchmarks.from_file.rows import LETTERS
+        from medical_tasks.benchmarks.judged import user_message
+
+        values = {name: str(value) for name, value in item.fields.items()}
+        values[self.form.columns.question] = values["question"]
+        if "choices" in item.fields:
+            pairs = zip(LETTERS, item.fields["choices"], strict=False)
+            values["choices"] = "\n".join(f"{letter}. {text}" for letter, text in pairs)
+        return user_message(self.form.asked, values)
+
+    def _read(self, config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
+        from medical_tasks.benchmarks.from_file.rows import read_rows
+
+        return read_rows(self.form, self.table, self._holds)
+
+    def _holds(self, row: Row) -> bool:
+        """Whether the right answer of a row is read as right; a judge is not asked."""
+        task, item = self.tasks[0], self._item(row)
+        if task.judge:
+            return True
+        (score,) = self.score_items(task, [item], [Answer(text=self.gold_response(task, item))])
+        return score.values.get(task.metrics[0].name) == task.metrics[0].best
+
+
+@cache
+def made_from(path: Path, base: type[TableBenchmark] = TableBenchmark) -> TableBenchmark:
+    """Makes the benchmark of a YAML file.
+
+    Args:
+        path: the YAML file.
+        base: the class whose methods it has.
+
+    Raises:
+        UsageError: The file breaks a rule of the form (`form.Described`).
+        MissingError: It, or the table that it names, is not there.
+    """
+    from medical_tasks.benchmarks.from_file.form import read_form
+
+    form = read_form(path)
+    dataset = _dataset(path, form)
+    known: dict[str, object] = {
+        "__doc__": f"The benchmark that {path.name} describes.",
+        "name": form.name,
+        "title": dataset.title,
+        "paper": dataset.paper,
+        "datasets": (dataset,),
+        "path": path,
+        "form": form,
+        "__reduce__": lambda self: (made_from, (path, base)),
+    }
+    kind: type[TableBenchmark] = type(f"Of_{form.name}", (base,), known)
+    benchmark = kind()
+    kind.tasks = (_task(benchmark, dataset, form),)
+    return benchmark
+
+
+def _dataset(path: Path, form: Described) -> DatasetSpec:
+    table = path.parent / Path(form.file).expanduser()
+    step = "Put it where the key file of the YAML says, seen from the YAML file."
+    with readable(table, missing=step):
+        content = read_bytes(table)
+    homepage = form.homepage or f"urn:medical-tasks:{form.name}"
+    title = form.title or form.name.replace("_", " ").capitalize()
+    return DatasetSpec(
+        name=form.name,
+        title=title,
+        access=form.access,
+        licence=form.licence,
+        homepage=homepage,
+        paper=homepage,
+        citation=form.citation or f"@misc{{{form.name}, title = {{{title}}}}}",
+        configs=(CONFIG,),
+        default_config=CONFIG,
+        how_to_get=(f"medical-tasks --plugin {path.name} build {form.name}",),
+        version=f"{form.version}.0.{form.digest(content)}",
+    )
+
+
+def _task(benchmark: TableBenchmark, dataset: DatasetSpec, form: Described) -> TaskSpec:
+    from dataclasses import replace
+
+    rubric = form.answer == "rubric"
+    reads = _READS.get(form.answer, "")
+    cluster = form.columns.cluster
+    return TaskSpec(
+        name=form.name,
+        title=f"{dataset.title}, {'judged by a rubric' if rubric else f'{form.answer} answers'}",
+        benchmark=benchmark,
+        dataset=dataset.name,
+        split="test",
+        metrics=(_POINTS if rubric else replace(_ACCURACY, read=bool(reads)),),
+        groups=tuple(form.columns.groups),
+        cluster=cluster or None,
+        version=f"{form.version}-A",
+        generation_size=form.max_new_tokens,
+        judge=rubric,
+        options={"answer": form.answer, "fold_case": "yes" if form.folds else "no"},
+        reads=reads,
+    )

@@ -1,0 +1,47 @@
+"""`new-benchmark`: both skeletons run at once, and nothing is written over."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import medical_tasks as mt
+from medical_tasks.cli import main
+from medical_tasks.errors import UsageError
+from tests.support import ROOT
+
+
+@pytest.mark.parametrize("form", ["--yaml", "--package"])
+def test_the_printed_commands_run(
+    form: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"skeleton_{form[2:]}"
+    assert main(["new-benchmark", name, form, "--out", "made"]) == 0
+    commands = [line.split(maxsplit=1)[1] for line in capsys.readouterr().out.splitlines()[-2:]]
+    for command in commands:
+        assert main(shlex.split(command)) == 0
+    assert "100.0 %" in capsys.readouterr().out
+    assert main(["new-benchmark", name, form, "--out", "made"]) == 2
+    assert "is there already, and nothing is written over" in capsys.readouterr().err
+    if form == "--package":
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"made/{name}"],
+            env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{here / 'made' / name}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+def test_python_writes_it_too_and_a_bad_name_is_told(here: Path) -> None:
+    assert mt.new_benchmark("first_aid") == [Path("first_aid.yaml"), Path("first_aid.csv")]
+    with pytest.raises(UsageError, match="new-benchmark 'First-Aid': a name is 2 to 48 small"):
+        mt.new_benchmark("First-Aid")
+    with pytest.raises(UsageError, match="yaml and package are two forms"):
+        mt.new_benchmark("aid", yaml=True, package=True)
