@@ -252,6 +252,12 @@ def _item_rows(
         digest = str(row.get("response_sha256") or "")
         if answers is not None:
             digest = contents.answer_sha256(answers.get(item))
+            if "response_sha256" in cells:
+                raise UsageError(
+                    f"{folder}: {task.name} ran beside a task on credentialed data, so that what "
+                    "was read of its answers is not kept. Run it alone, in a folder of its own: "
+                    f"medical-tasks run --tasks {task.name} ... --out FOLDER"
+                )
         if answered != bool(digest):
             raise UsageError(
                 f"{folder}: the answer to {item!r} of {task.name} is not found again, or was not "
