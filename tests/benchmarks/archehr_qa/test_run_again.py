@@ -108,7 +108,7 @@ def test_a_reader_that_leaves_early_has_the_report_all_the_same(
     def gone(*args: object, **named: object) -> str:
         raise BrokenPipeError
 
-    monkeypatch.setattr("medical_tasks.cli.run.render_table", gone)
+    monkeypatch.setattr("medical_tasks.report.finished.render_table", gone)
     with monkeypatch.context() as patch:
         patch.setattr("sys.stderr", io.StringIO())  # which is closed then
         assert (
