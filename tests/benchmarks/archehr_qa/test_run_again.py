@@ -14,6 +14,7 @@ import pytest
 from medical_tasks.benchmarks.archehr_qa import evidence
 from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.cli.entry import main
+from medical_tasks.report import finished
 from tests.fault_server import FaultServer
 
 COMMANDS = (
@@ -108,7 +109,7 @@ def test_a_reader_that_leaves_early_has_the_report_all_the_same(
     def gone(*args: object, **named: object) -> str:
         raise BrokenPipeError
 
-    monkeypatch.setattr("medical_tasks.report.finished.render_table", gone)
+    monkeypatch.setattr(finished, "render_table", gone)
     with monkeypatch.context() as patch:
         patch.setattr("sys.stderr", io.StringIO())  # which is closed then
         assert (
