@@ -164,7 +164,9 @@ def test_a_run_that_made_nothing_leaves_no_folder(
     good, orphan, stopped = here / "good", here / "orphan", here / "stopped"
     assert main([*RUN, "--out", str(good)]) == 0
     monkeypatch.setattr(
-        finishing, "_scored_blocks", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt)
+        finishing,
+        "_scored_blocks",
+        lambda *given, **named: (_ for _ in ()).throw(KeyboardInterrupt),
     )
     assert main([*RUN, "--out", str(orphan)]) == 130
     assert not orphan.exists()
