@@ -35,7 +35,7 @@ _FILTERED = re.compile(
 )
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
 _A_NAME = re.compile(r"(?=.{1,80}$)[\w.:/@+()-]+(?: [\w.:/@+()-]+){0,2}")
-_PROVIDER_HEADER = "x-inference-provider"
+PROVIDER_HEADER = "x-inference-provider"
 REDIRECT = "redirect"
 _NOT_OFFERED = 501  # the server will not do it later either
 
@@ -144,8 +144,8 @@ def read_reply(
     return Reply(
         choices=tuple(_read_choice(choice, spent["output_tokens"]) for choice in choices),
         prompt_logprobs=_read_prompt_logprobs(body),
-        provider=_named(body.get("provider") or headers.get(_PROVIDER_HEADER)),
-        served_model=_named(body.get("model")),
+        provider=a_name(body.get("provider") or headers.get(PROVIDER_HEADER)),
+        served_model=a_name(body.get("model")),
         **spent,
     )
 
@@ -186,8 +186,8 @@ def _detail_of(usage: Mapping[str, Any], group: str, name: str) -> int | None:
     return whole_number(usage.get(name)) if nested is None else nested
 
 
-def _named(value: object) -> str:
-    """A name that a reply gives; "" where it is none, or could be a text that it was sent."""
+def a_name(value: object) -> str:
+    """A name that a reply gives, for results; "" where it could be a text that was sent."""
     return value if isinstance(value, str) and _A_NAME.fullmatch(value) else ""
 
 

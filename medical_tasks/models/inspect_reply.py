@@ -16,7 +16,13 @@ from medical_tasks.guard import policy
 from medical_tasks.models.base import Answer, Request
 from medical_tasks.models.call_pool import REJECTED
 from medical_tasks.models.chat_client import CallFailed, Completion, cut_at
-from medical_tasks.models.chat_reply import AttemptError, Choice, read_error
+from medical_tasks.models.chat_reply import (
+    PROVIDER_HEADER,
+    AttemptError,
+    Choice,
+    a_name,
+    read_error,
+)
 
 if TYPE_CHECKING:
     from inspect_ai.event import ModelEvent
@@ -50,8 +56,7 @@ class Seen:
     @property
     def provider(self) -> str:
         """Who answered, where a router says so: OpenRouter in a field, Hugging Face in a header."""
-        named = self.response.get("provider")
-        return named if isinstance(named, str) else self.headers.get("x-inference-provider", "")
+        return a_name(self.response.get("provider") or self.headers.get(PROVIDER_HEADER))
 
 
 # A setting of inspect's, to the names under which providers send it.
@@ -157,7 +162,7 @@ def to_answer(
         reasoning_tokens=tokens.reasoning,
         cached_tokens=tokens.cached,
         provider=seen.provider,
-        served_model=output.model,
+        served_model=a_name(output.model),
         adapted=adapted,
     )
 

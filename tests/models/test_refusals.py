@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Request
+from medical_tasks.models.chat_reply import a_name
 from medical_tasks.models.endpoint import EndpointModel, open_endpoint
+from medical_tasks.models.inspect_reply import Seen
 from medical_tasks.models.refusals import LEFT_OUT, Adaptations, refused_names
 from medical_tasks.runs.results import read_items, read_results
 from tests.models.fake_providers import (
@@ -230,3 +232,23 @@ def test_any_error_is_read_and_no_refusal_is_learnt_without_end(error: object) -
         learnt += 1
         assert learnt <= 3
     assert {"model", "messages"} <= set(adaptations.applied(sent))
+
+
+@pytest.mark.parametrize(
+    ("named", "kept"),
+    [
+        ("Google AI Studio", "Google AI Studio"),
+        ("org/model-2025-08-07", "org/model-2025-08-07"),
+        ("Mrs Jones came with chest pain", ""),
+        ("x" * 81, ""),
+        ("a\nb", ""),
+        (7, ""),
+        (None, ""),
+    ],
+)
+def test_a_name_from_a_server_cannot_be_a_text_that_it_was_sent(named: object, kept: str) -> None:
+    assert a_name(named) == kept
+    assert Seen().provider == ""
+    seen = Seen()
+    seen.response = {"provider": named}
+    assert seen.provider == kept
