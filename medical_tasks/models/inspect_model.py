@@ -368,14 +368,16 @@ class InspectClient:
         chat = encodable_chat(messages)
         seen = inspect_reply.Seen()
         _SEEN.set(seen)
-        messages = _chat(chat)
+        in_inspects_form = _chat(chat)
         try:
             async with asyncio.timeout(self._settings.total_time):
                 with _noting(seen):
-                    output = await self._model.generate(messages, config=config, cache=False)
+                    output = await self._model.generate(
+                        in_inspects_form, config=config, cache=False
+                    )
         except Exception as error:  # each provider raises its own library's
-            sent = [message["content"] for message in chat]
-            raise inspect_reply.to_failure(error, sent=sent) from None
+            texts = [message["content"] for message in chat]
+            raise inspect_reply.to_failure(error, sent=texts) from None
         inspect_reply.check_output(output)
         return output, seen
 
